@@ -1,0 +1,6 @@
+# pawl_folder(NAME sources...): the library target of one folder under src/.
+function(pawl_folder name)
+  add_library(pawl_${name} OBJECT ${ARGN})
+  target_include_directories(pawl_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(pawl_${name} PRIVATE pawl_warnings fmt::fmt)
+endfunction()

@@ -1,0 +1,184 @@
+/// The seam between the engine and a database: coarse verbs, each atomic.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/commit.hpp"
+#include "store/values.hpp"
+
+namespace pawl::store {
+
+struct LoadRequest {
+    InstanceName instance;
+    std::int32_t snapshot_version =
+        0;  ///< use a snapshot of this version of the code, and no other
+    bool use_snapshot = true;
+    Version up_to = 0;  ///< 0: all; else the state after this sequence
+};
+
+/// An instance as of one moment. Without `row` there is none.
+struct Loaded {
+    std::optional<InstanceRow> row;
+    std::optional<Snapshot> snapshot;
+    std::vector<Event> events;  ///< those after the snapshot, pawl's own among them
+};
+
+struct InstanceFilter {
+    std::string type;
+    std::string id_prefix;
+    std::string tenant;
+    std::optional<bool> finished;
+    std::optional<Time> created_from;
+    std::optional<Time> created_before;
+    std::string cursor;  ///< from the page before; empty at the first
+    std::size_t limit = 100;
+};
+
+struct InstancePage {
+    std::vector<InstanceRow> rows;  ///< oldest first
+    std::string next;               ///< empty: this was the last page
+};
+
+/// Of events in an order that never skips one, and keeps each instance's own.
+struct Followed {
+    std::vector<StoredEvent> events;
+    std::string cursor;
+};
+
+struct ItemFilter {
+    std::optional<ItemKind> kind;
+    std::string type;
+    std::string id;    ///< of the instance; needs `type`
+    std::string name;  ///< tag of the effect or of the timer's input
+    ItemId after = 0;  ///< paging by id
+    std::size_t limit = 100;
+};
+
+struct DeadLetterFilter {
+    std::vector<ItemId> items;  ///< empty: any
+    std::optional<ItemKind> kind;
+    std::string type;
+    std::string id;  ///< of the instance; needs `type`
+    std::string name;
+    std::string reason;  ///< a part of it
+    std::optional<Time> died_from;
+    std::optional<Time> died_before;
+    ItemId after = 0;
+    std::size_t limit = 100;
+};
+
+/// How many items wait in a line, so that an operator sees what nobody handles.
+struct LineDepth {
+    Line line;
+    std::int64_t ready = 0;
+    std::int64_t waiting = 0;  ///< due later
+    std::int64_t claimed = 0;
+    std::optional<Time> oldest_due;
+};
+
+struct ClaimRequest {
+    Claim claim;  ///< the session, and a fresh fence for everything claimed by this call
+    struct Interest {
+        Line line;
+        std::size_t limit = 0;  ///< of this line
+    };
+    std::vector<Interest> interests;
+    std::size_t limit = 0;  ///< in all
+    /// Items that were lost with a process are offered alone: this asks for one such item and
+    /// nothing else. A call without it never returns one.
+    bool lost_ones = false;
+};
+
+struct Claimed {
+    std::vector<Item> items;
+    std::optional<Time> next_due;  ///< earliest time at which one of these lines has work again
+    bool lost_ones_wait = false;   ///< there are due items that must be offered alone
+    Time now{};
+};
+
+struct SessionOptions {
+    Duration lease{};
+    std::string owner;  ///< host and process, for operators
+};
+
+struct VacuumRequest {
+    std::optional<Duration> input_ids_older_than;
+    std::optional<Duration> endings_older_than;
+    std::size_t limit = 1000;  ///< rows of each table in this pass
+};
+
+/// Hears of commits by other processes. Used by one thread; `interrupt` by any.
+class Watch {
+public:
+    virtual ~Watch() = default;
+    /// True when something may have changed, false when `timeout` passed or it was interrupted.
+    virtual bool wait(Duration timeout) = 0;
+    virtual void interrupt() = 0;
+};
+
+/// A journal, its work and its dead letters. Thread-safe, except that `commit` calls for one
+/// instance must not overlap. Every verb is one transaction; it throws pawl::Error and then has
+/// changed nothing (commit: or says that it is in doubt).
+class Store {
+public:
+    virtual ~Store() = default;
+
+    /// The time by which everything here is due: the database's own.
+    virtual Time now() = 0;
+
+    /// Applies a group in one transaction. Each Commit has its own fate: a failed guard drops it
+    /// and the later ones of its instance in this group, and touches no other. Guards see the
+    /// Commits before them. Writes go in the order settlements, cancels, puts. `answers` has the
+    /// group's size.
+    virtual void commit(std::span<const Commit> group, std::span<Answer> answers) = 0;
+
+    virtual std::vector<Loaded> load(std::span<const LoadRequest> requests) = 0;
+    /// Up to `limit` entries of the journal after sequence `after`.
+    virtual std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
+                                             std::size_t limit) = 0;
+    virtual InstancePage instances(const InstanceFilter& filter) = 0;
+    /// The empty cursor is the beginning.
+    virtual Followed follow(const std::string& cursor, std::size_t limit) = 0;
+
+    /// A session holds claims until its lease passes; renewing it renews them all.
+    virtual SessionId open_session(const SessionOptions& options) = 0;
+    /// False: the lease had passed and somebody took the claims. Never waits behind a group.
+    virtual bool renew(SessionId session, Duration lease) = 0;
+    /// Gives back what is still claimed, without charging an attempt, and ends the session.
+    virtual void close_session(SessionId session) = 0;
+
+    /// Takes due items of these lines, counts the attempt, and first gives back what expired
+    /// sessions held. An item lost with its session is marked to be offered alone; the loss counts
+    /// as suffered alone if the session had claimed it by `lost_ones` and held nothing else.
+    virtual Claimed claim(const ClaimRequest& request) = 0;
+    /// Gives claimed items back as if they had never been claimed. Lost fences are ignored.
+    virtual void release(std::span<const std::pair<ItemId, Fence>> items) = 0;
+
+    virtual std::vector<Item> items(const ItemFilter& filter) = 0;
+    virtual std::vector<LineDepth> depths() = 0;
+    virtual std::vector<RecordedEnding> endings(const ItemFilter& filter) = 0;
+
+    /// Oldest id first.
+    virtual std::vector<DeadLetter> dead_letters(const DeadLetterFilter& filter) = 0;
+    virtual std::int64_t count_dead_letters(const DeadLetterFilter& filter) = 0;
+    /// Makes up to `limit` dead letters items again, due now, attempts and losses at zero, failures
+    /// kept. Returns how many.
+    virtual std::int64_t retry_dead_letters(const DeadLetterFilter& filter) = 0;
+    virtual std::int64_t discard_dead_letters(const DeadLetterFilter& filter) = 0;
+
+    virtual std::vector<InboxRow> inbox(const InstanceName& to, std::size_t limit) = 0;
+    virtual std::vector<Message> messages(const std::string& channel, std::int64_t after,
+                                          std::size_t limit) = 0;
+
+    /// Removes what retention no longer keeps, a bounded number of rows. Returns how many.
+    virtual std::int64_t vacuum(const VacuumRequest& request) = 0;
+
+    virtual std::unique_ptr<Watch> watch() = 0;
+};
+
+}  // namespace pawl::store

@@ -1,0 +1,171 @@
+/// The plain values that the engine and a store exchange. Payloads are bytes to a store.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <pawl/time.hpp>
+#include <pawl/uuid.hpp>
+#include <string>
+#include <vector>
+
+namespace pawl::store {
+
+/// Sequence of an instance's last event; 0 is an instance that does not exist.
+using Version = std::int64_t;
+using ItemId = std::int64_t;
+using SessionId = std::int64_t;
+/// Tells an old claim from a new one: a random token, never derived from a stored counter.
+using Fence = std::int64_t;
+
+/// How a payload is encoded. Stored with every payload; the numbers never change.
+enum class Encoding : std::uint8_t { json = 1 };
+
+struct Payload {
+    std::string bytes;
+    Encoding encoding = Encoding::json;
+    friend bool operator==(const Payload&, const Payload&) = default;
+};
+
+struct InstanceName {
+    std::string type;
+    std::string id;
+    friend auto operator<=>(const InstanceName&, const InstanceName&) = default;
+    friend bool operator==(const InstanceName&, const InstanceName&) = default;
+};
+
+/// What flows from an input to the events, to the items, and to the inputs those cause.
+/// Empty texts mean "none given". An event without a correlation has its own id as correlation;
+/// an item without one has the id of the event that caused it.
+struct Envelope {
+    std::string correlation;
+    std::string conversation;
+    std::string tenant;
+    std::string trace;  ///< W3C traceparent
+    Uuid causation;     ///< the event that caused this; nil for an input from outside
+    friend bool operator==(const Envelope&, const Envelope&) = default;
+};
+
+/// Whose entry of the journal it is. pawl's own never reach `evolve`. The numbers never change.
+enum class EventKind : std::uint8_t { user = 0, engine = 1 };
+
+struct Event {
+    Uuid id;
+    std::string name;  ///< tag of the event on the wire; "pawl.*" for the engine's own
+    Payload payload;
+    EventKind kind = EventKind::user;
+    friend bool operator==(const Event&, const Event&) = default;
+};
+
+/// An event as it stands in the journal.
+struct StoredEvent {
+    InstanceName instance;
+    Version sequence = 0;
+    std::int64_t position = 0;  ///< global; only its order means anything
+    Event event;
+    Envelope envelope;
+    Time at{};
+};
+
+struct Snapshot {
+    Version sequence = 0;      ///< it holds the state after this event
+    std::int32_t version = 0;  ///< of the workflow's code; another one is never loaded
+    Payload payload;
+};
+
+/// What an instance is, without its events.
+struct InstanceRow {
+    InstanceName name;
+    Version version = 0;
+    std::string tenant;
+    std::string unique_key;
+    Time created_at{};
+    Time updated_at{};
+    std::optional<Time> finished_at;
+};
+
+/// Sorts of claimable work. The numbers never change.
+enum class ItemKind : std::uint8_t { effect = 1, timer = 2 };
+
+/// Where items wait: a worker claims only from the lines it can handle.
+struct Line {
+    ItemKind kind = ItemKind::effect;
+    std::string type;  ///< of the workflow
+    std::string name;  ///< tag of the effect, or of the timer's input
+    friend auto operator<=>(const Line&, const Line&) = default;
+    friend bool operator==(const Line&, const Line&) = default;
+};
+
+/// A piece of claimable work as it is stored.
+struct Item {
+    ItemId id = 0;
+    Line line;
+    InstanceName instance;
+    Version sequence = 0;    ///< of the last event of the commit that released it
+    std::int32_t index = 0;  ///< among the items of that commit
+    std::string key;         ///< of a keyed timer
+    Payload payload;
+    Envelope envelope;
+    Time created_at{};
+    std::optional<Time> due_at;     ///< absent while claimed
+    std::int32_t attempts = 0;      ///< claims so far
+    std::int32_t losses = 0;        ///< claims that ended without a word
+    std::int32_t losses_alone = 0;  ///< those of them where nothing else was claimed with it
+    std::string last_error;
+    SessionId session = 0;  ///< 0 while it is not claimed
+    Fence fence = 0;
+};
+
+/// One failed attempt, kept with the item and then with its dead letter.
+struct Failure {
+    std::int32_t attempt = 0;
+    Time at{};
+    std::string error;
+    friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+struct DeadLetter {
+    Item item;
+    std::string reason;
+    Time died_at{};
+    std::vector<Failure> failures;
+};
+
+/// How the input of an acknowledged item ended where it changed nothing.
+enum class Ending : std::uint8_t { applied = 0, rejected = 1, finished = 2 };
+
+struct RecordedEnding {
+    ItemId item = 0;
+    Line line;
+    InstanceName instance;
+    std::string key;
+    Ending ending = Ending::applied;
+    std::string reason;
+    Time at{};
+};
+
+/// A durable input that waits for its instance.
+struct InboxRow {
+    std::int64_t position = 0;
+    InstanceName to;
+    std::string input_id;
+    std::string name;
+    Payload payload;
+    Envelope envelope;
+    Time at{};
+};
+
+/// A message of the ordered outbox as it is published.
+struct Message {
+    std::int64_t position = 0;
+    std::string channel;
+    std::string key;
+    std::string type;
+    std::string recipient;
+    std::string schema;
+    Payload payload;
+    Envelope envelope;
+    std::optional<Time> deliver_after;
+    Time at{};
+};
+
+}  // namespace pawl::store
