@@ -24,8 +24,9 @@ struct Put {
     Payload payload;
     std::optional<Time> at;
     Duration after{0};
-    std::optional<Claim>
-        born_claimed;  ///< by the process that releases it; counts as its first attempt
+    /// By the process that releases it; counts as its first attempt. Ignored if that session was
+    /// reaped: nobody would ever give the item back.
+    std::optional<Claim> born_claimed;
 };
 
 /// The word of a claimant on its item. A lost fence fails the whole Commit.

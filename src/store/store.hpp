@@ -154,7 +154,9 @@ public:
 
     /// Takes due items of these lines, counts the attempt, and first gives back what expired
     /// sessions held. An item lost with its session is marked to be offered alone; the loss counts
-    /// as suffered alone if the session had claimed it by `lost_ones` and held nothing else.
+    /// as suffered alone if the session had claimed it by `lost_ones` and held nothing else. Lines
+    /// are served in turn, in the order of the interests. A session that was reaped, or whose own
+    /// lease has passed, can't claim: Code::unknown.
     virtual Claimed claim(const ClaimRequest& request) = 0;
     /// Gives claimed items back as if they had never been claimed. Lost fences are ignored.
     virtual void release(std::span<const std::pair<ItemId, Fence>> items) = 0;

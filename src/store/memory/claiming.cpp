@@ -1,0 +1,142 @@
+#include "store/memory/claiming.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pawl/error.hpp>
+
+namespace pawl::store::memory {
+namespace {
+
+void unclaim(Item& item, Time now) {
+    item.due_at = now;
+    item.session = 0;
+    item.fence = 0;
+}
+
+void give_back(State& state, Time now, ItemId id) {
+    state.items.change(id, [&](ItemRow& row) {
+        unclaim(row.item, now);
+        --row.item.attempts;
+    });
+}
+
+// What a session holds when its lease has passed ended without a word.
+void lose_items(State& state, Time now, SessionId session) {
+    const auto held = state.items.held_by(session);
+    for (const ItemId id : held)
+        state.items.change(id, [&](ItemRow& row) {
+            unclaim(row.item, now);
+            ++row.item.losses;
+            if (row.alone && held.size() == 1) ++row.item.losses_alone;
+            row.alone = true;
+        });
+}
+
+void reap_expired(State& state, Time now) {
+    for (auto at = state.sessions.begin(); at != state.sessions.end();) {
+        if (at->second.until <= now) {
+            lose_items(state, now, at->first);
+            at = state.sessions.erase(at);
+        } else {
+            ++at;
+        }
+    }
+}
+
+using Queue = ItemTable::Queue;
+
+// The due items of a line, oldest first, as many as it may give.
+Queue due_items(const State& state, Time now, const ClaimRequest::Interest& interest, bool alone) {
+    Queue due;
+    for (const auto& entry : state.items.waiting(interest.line, alone)) {
+        if (entry.first > now || due.size() == interest.limit) break;
+        due.insert(entry);
+    }
+    return due;
+}
+
+// One item of each line in turn, in the order of the interests, until `limit` is reached: a long
+// line never starves a short one.
+Queue choose_in_turn(std::vector<Queue> lines, std::size_t limit) {
+    Queue chosen;
+    bool some = true;
+    while (some) {
+        some = false;
+        for (auto& line : lines) {
+            if (line.empty() || chosen.size() == limit) continue;
+            chosen.insert(line.extract(line.begin()));
+            some = true;
+        }
+    }
+    return chosen;
+}
+
+Queue choose(const State& state, Time now, const ClaimRequest& request) {
+    std::vector<Queue> lines;
+    for (const auto& interest : request.interests)
+        lines.push_back(due_items(state, now, interest, request.lost_ones));
+    if (!request.lost_ones) return choose_in_turn(std::move(lines), request.limit);
+
+    Queue all;
+    for (auto& line : lines) all.merge(line);
+    while (all.size() > std::min<std::size_t>(request.limit, 1)) all.erase(std::prev(all.end()));
+    return all;
+}
+
+}  // namespace
+
+SessionId open_session(State& state, Time now, const SessionOptions& options) {
+    const SessionId id = ++state.last_session;
+    state.sessions[id] = {.until = now + options.lease, .owner = options.owner};
+    return id;
+}
+
+bool renew_session(State& state, Time now, SessionId session, Duration lease) {
+    const auto at = state.sessions.find(session);
+    if (at == state.sessions.end()) return false;
+    at->second.until = now + lease;  // also after it has passed, if nobody took the claims
+    return true;
+}
+
+void close_session(State& state, Time now, SessionId session) {
+    for (const ItemId id : state.items.held_by(session)) give_back(state, now, id);
+    state.sessions.erase(session);
+}
+
+void release_item(State& state, Time now, ItemId id, Fence fence) {
+    const ItemRow* row = state.items.find(id);
+    if (row && row->item.session != 0 && row->item.fence == fence) give_back(state, now, id);
+}
+
+Claimed claim_items(State& state, Time now, const ClaimRequest& request) {
+    const auto session = state.sessions.find(request.claim.session);
+    if (session == state.sessions.end() || session->second.until <= now)
+        throw Error{Code::unknown,
+                    fmt::format("claim for session {}: its lease has passed; renew it, or open "
+                                "another if that fails",
+                                request.claim.session)};
+    reap_expired(state, now);
+
+    Claimed claimed{.now = now};
+    for (const auto& [due_at, id] : choose(state, now, request)) {
+        state.items.change(id, [&](ItemRow& row) {
+            row.item.due_at.reset();
+            row.item.session = request.claim.session;
+            row.item.fence = request.claim.fence;
+            ++row.item.attempts;
+        });
+        claimed.items.push_back(state.items.find(id)->item);
+    }
+    for (const auto& interest : request.interests) {
+        const Queue& left = state.items.waiting(interest.line, request.lost_ones);
+        if (!left.empty())
+            claimed.next_due =
+                std::min(claimed.next_due.value_or(Time::max()), left.begin()->first);
+        const Queue& lost = state.items.waiting(interest.line, true);
+        if (!lost.empty() && lost.begin()->first <= now) claimed.lost_ones_wait = true;
+    }
+    return claimed;
+}
+
+}  // namespace pawl::store::memory

@@ -1,0 +1,215 @@
+#include "store/memory/committing.hpp"
+
+#include <set>
+#include <utility>
+
+#include "base/check.hpp"
+
+namespace pawl::store::memory {
+namespace {
+
+Version current_version(const State& state, const InstanceName& name) {
+    const auto at = state.instances.find(name);
+    return at == state.instances.end() ? 0 : at->second.row.version;
+}
+
+bool holds_fence(const State& state, const Settlement& settlement) {
+    const ItemRow* row = state.items.find(settlement.item);
+    return row && row->item.session != 0 && row->item.fence == settlement.fence;
+}
+
+// Fate `committed` if every guard holds. The order of the guards is part of the specification.
+Answer check_guards(const State& state, const Commit& commit, bool chain_broken) {
+    const auto& append = commit.append;
+    const Version current = append ? current_version(state, append->instance) : 0;
+    if (chain_broken) return {.fate = Fate::stale, .version = current};
+
+    for (const auto& settlement : commit.settlements)
+        if (!holds_fence(state, settlement)) return {.fate = Fate::fence_lost};
+    if (!append) return {.fate = Fate::committed};
+
+    if (!append->input_id.empty() && current > 0) {
+        const auto& inputs = state.instances.at(append->instance).inputs;
+        const auto applied = inputs.find(append->input_id);
+        if (applied != inputs.end())
+            return {.fate = Fate::duplicate, .version = applied->second.led_to};
+    }
+    if (append->expected != current) return {.fate = Fate::stale, .version = current};
+    if (!append->unique_key.empty()) {
+        const auto held = state.unique_keys.find({append->instance.type, append->unique_key});
+        if (held != state.unique_keys.end() && held->second != append->instance)
+            return {.fate = Fate::unique_key_taken, .holder = held->second.id};
+    }
+    return {.fate = Fate::committed, .version = current};
+}
+
+void settle(State& state, Time now, const Settlement& settlement) {
+    const Failure failure{.attempt = state.items.find(settlement.item)->item.attempts,
+                          .at = now,
+                          .error = settlement.reason};
+    if (settlement.verdict == Verdict::retry) {
+        state.items.change(settlement.item, [&](ItemRow& row) {
+            row.item.due_at = now + settlement.retry_after;
+            row.item.session = 0;
+            row.item.fence = 0;
+            row.item.last_error = settlement.reason;
+            row.failures.push_back(failure);
+            row.alone = false;  // its claimant lived to give its word
+        });
+        return;
+    }
+    ItemRow row = state.items.take(settlement.item);
+    Item& item = row.item;
+    if (settlement.verdict == Verdict::bury) {
+        item.session = 0;
+        item.fence = 0;
+        item.last_error = settlement.reason;
+        row.failures.push_back(failure);
+        state.dead_letters[item.id] = {.item = item,
+                                       .reason = settlement.reason,
+                                       .died_at = now,
+                                       .failures = std::move(row.failures)};
+    } else if (settlement.ending != Ending::applied) {
+        state.endings[item.id] = {.item = item.id,
+                                  .line = item.line,
+                                  .instance = item.instance,
+                                  .key = item.key,
+                                  .ending = settlement.ending,
+                                  .reason = settlement.ending_reason,
+                                  .at = now};
+    }
+}
+
+Envelope with_correlation(Envelope envelope, const Uuid& otherwise) {
+    if (envelope.correlation.empty()) envelope.correlation = otherwise.text();
+    return envelope;
+}
+
+// An instance holds at most one key, and none when it is finished.
+void hold_unique_key(State& state, InstanceRow& row, const std::string& key) {
+    if (key.empty() && !row.finished_at) return;
+    state.unique_keys.erase({row.name.type, row.unique_key});
+    row.unique_key = row.finished_at ? "" : key;
+    if (!row.unique_key.empty()) state.unique_keys[{row.name.type, key}] = row.name;
+}
+
+void append_events(State& state, Time now, const Append& append, const Envelope& envelope) {
+    const auto [at, created] = state.instances.try_emplace(append.instance);
+    Instance& instance = at->second;
+    InstanceRow& row = instance.row;
+    if (created) {
+        row = {.name = append.instance, .tenant = envelope.tenant, .created_at = now};
+        state.by_creation.push_back(append.instance);
+    }
+    for (const auto& event : append.events) {
+        const auto position = static_cast<std::int64_t>(state.journal.size()) + 1;
+        state.journal.push_back({.instance = append.instance,
+                                 .sequence = ++row.version,
+                                 .position = position,
+                                 .event = event,
+                                 .envelope = with_correlation(envelope, event.id),
+                                 .at = now});
+        instance.positions.push_back(position);
+    }
+    row.updated_at = now;
+    if (append.finished) row.finished_at = now;
+    hold_unique_key(state, row, append.unique_key);
+    if (!append.input_id.empty()) instance.inputs[append.input_id] = {row.version, now};
+    if (append.snapshot) {
+        base::check(append.snapshot->sequence <= row.version, "a snapshot is of committed events");
+        instance.snapshot = append.snapshot;
+    }
+}
+
+void remove_timers(State& state, const std::vector<ItemId>& ids) {
+    for (const ItemId id : ids) state.items.take(id);
+}
+
+ItemId put_item(State& state, Item item, const Put& put, Time now) {
+    item.id = ++state.last_item;
+    item.line = {.kind = put.kind, .type = item.instance.type, .name = put.name};
+    item.key = put.key;
+    item.payload = put.payload;
+    item.created_at = now;
+    // A session that is gone can't hold it: nobody would ever give the item back.
+    if (put.born_claimed && state.sessions.contains(put.born_claimed->session)) {
+        item.session = put.born_claimed->session;
+        item.fence = put.born_claimed->fence;
+        item.attempts = 1;
+    } else {
+        item.due_at = put.at ? *put.at : now + put.after;
+    }
+    const ItemId id = item.id;
+    state.items.put({.item = std::move(item)});
+    return id;
+}
+
+std::vector<ItemId> put_items(State& state, Time now, const Append& append,
+                              const Envelope& envelope) {
+    const Uuid& cause = append.events.front().id;
+    Item item{.instance = append.instance,
+              .sequence = current_version(state, append.instance),
+              .envelope = with_correlation(envelope, cause)};
+    item.envelope.causation = cause;
+
+    std::vector<ItemId> ids;
+    for (const auto& put : append.puts) {
+        item.index = static_cast<std::int32_t>(ids.size());
+        const bool timer = put.kind == ItemKind::timer;
+        if (timer && !put.key.empty())
+            remove_timers(state, state.items.timers(append.instance, put.key));
+        ids.push_back(timer && append.finished ? 0 : put_item(state, item, put, now));
+    }
+    return ids;
+}
+
+void write_append(State& state, Time now, const Commit& commit, Answer& answer) {
+    const Append& append = *commit.append;
+    if (append.events.empty()) {
+        base::check(append.cancels.empty() && append.puts.empty(),
+                    "a Commit without events cancels and puts nothing");
+        return;
+    }
+    append_events(state, now, append, commit.envelope);
+    for (const auto& key : append.cancels)
+        remove_timers(state, state.items.timers(append.instance, key));
+    if (append.finished) remove_timers(state, state.items.timers(append.instance));
+    answer.items = put_items(state, now, append, commit.envelope);
+    answer.version = current_version(state, append.instance);
+}
+
+void write_commit(State& state, Time now, const Commit& commit, Answer& answer) {
+    for (const auto& settlement : commit.settlements) settle(state, now, settlement);
+    if (commit.append) write_append(state, now, commit, answer);
+    for (InboxRow row : commit.inbox) {
+        row.position = static_cast<std::int64_t>(state.inbox.size()) + 1;
+        row.at = now;
+        state.inbox.push_back(std::move(row));
+    }
+    for (Message message : commit.messages) {
+        message.position = static_cast<std::int64_t>(state.messages.size()) + 1;
+        message.at = now;
+        state.messages.push_back(std::move(message));
+    }
+}
+
+}  // namespace
+
+void commit_group(State& state, Time now, std::span<const Commit> group,
+                  std::span<Answer> answers) {
+    base::check(group.size() == answers.size(), "there is an answer for every Commit");
+    std::set<InstanceName> broken;  // chains in which a Commit failed
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        const Commit& commit = group[i];
+        const bool chain_broken = commit.append && broken.contains(commit.append->instance);
+        Answer& answer = answers[i];
+        answer = check_guards(state, commit, chain_broken);
+        answer.at = now;
+        if (answer.fate == Fate::committed)
+            write_commit(state, now, commit, answer);
+        else if (commit.append)
+            broken.insert(commit.append->instance);
+    }
+}
+
+}  // namespace pawl::store::memory

@@ -1,0 +1,88 @@
+#include "store/memory/retaining.hpp"
+
+#include <algorithm>
+
+namespace pawl::store::memory {
+namespace {
+
+bool matches(const DeadLetterFilter& filter, const DeadLetter& letter) {
+    const Item& item = letter.item;
+    const bool named = filter.items.empty() || std::ranges::count(filter.items, item.id) > 0;
+    return named && item.id > filter.after && (!filter.kind || item.line.kind == *filter.kind) &&
+           (filter.type.empty() || item.line.type == filter.type) &&
+           (filter.id.empty() || item.instance.id == filter.id) &&
+           (filter.name.empty() || item.line.name == filter.name) &&
+           letter.reason.find(filter.reason) != std::string::npos &&
+           (!filter.died_from || letter.died_at >= *filter.died_from) &&
+           (!filter.died_before || letter.died_at < *filter.died_before);
+}
+
+// A keyed timer whose key is taken again was replaced: it must not fire beside its successor.
+bool was_replaced(const State& state, const Item& item) {
+    return item.line.kind == ItemKind::timer && !item.key.empty() &&
+           !state.items.timers(item.instance, item.key).empty();
+}
+
+ItemRow revived(const DeadLetter& letter, Time now) {
+    ItemRow row{.item = letter.item, .failures = letter.failures};
+    row.item.due_at = now;
+    row.item.attempts = 0;
+    row.item.losses = 0;
+    row.item.losses_alone = 0;
+    return row;
+}
+
+}  // namespace
+
+std::vector<DeadLetter> list_dead_letters(const State& state, const DeadLetterFilter& filter) {
+    std::vector<DeadLetter> letters;
+    for (const auto& [id, letter] : state.dead_letters)
+        if (letters.size() < filter.limit && matches(filter, letter)) letters.push_back(letter);
+    return letters;
+}
+
+std::int64_t count_dead_letters(const State& state, const DeadLetterFilter& filter) {
+    return std::ranges::count_if(state.dead_letters,
+                                 [&](const auto& entry) { return matches(filter, entry.second); });
+}
+
+std::int64_t retry_dead_letters(State& state, Time now, const DeadLetterFilter& filter) {
+    std::size_t retried = 0;
+    for (auto at = state.dead_letters.begin(); at != state.dead_letters.end();) {
+        const DeadLetter& letter = at->second;
+        if (retried == filter.limit || !matches(filter, letter) ||
+            was_replaced(state, letter.item)) {
+            ++at;
+            continue;
+        }
+        state.items.put(revived(letter, now));
+        at = state.dead_letters.erase(at);
+        ++retried;
+    }
+    return static_cast<std::int64_t>(retried);
+}
+
+std::int64_t discard_dead_letters(State& state, const DeadLetterFilter& filter) {
+    const auto letters = list_dead_letters(state, filter);
+    for (const auto& letter : letters) state.dead_letters.erase(letter.item.id);
+    return static_cast<std::int64_t>(letters.size());
+}
+
+std::int64_t vacuum(State& state, Time now, const VacuumRequest& request) {
+    std::size_t inputs = 0;
+    if (request.input_ids_older_than)
+        for (auto& [name, instance] : state.instances)
+            inputs += std::erase_if(instance.inputs, [&, left = request.limit -
+                                                                inputs](const auto& entry) mutable {
+                return entry.second.at < now - *request.input_ids_older_than && left > 0 && left--;
+            });
+    std::size_t endings = 0;
+    if (request.endings_older_than)
+        endings =
+            std::erase_if(state.endings, [&, left = request.limit](const auto& entry) mutable {
+                return entry.second.at < now - *request.endings_older_than && left > 0 && left--;
+            });
+    return static_cast<std::int64_t>(inputs + endings);
+}
+
+}  // namespace pawl::store::memory
