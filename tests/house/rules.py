@@ -141,7 +141,7 @@ SQL = re.compile(
     r"\b(SELECT|INSERT|UPDATE|DELETE|PRAGMA)\s|\bCREATE (TABLE|INDEX)\b|^\s*BEGIN\b"
     r"|(?i:\binsert\s+into\s|\bupdate\s+\w+\s+set\s|\bcreate\s+table\s|\bpragma\s+\w+\s*=)"
 )
-SQL_HOME = re.compile(r"src/store/sql/(.*/)?(statements[^/]*|migrations/[^/]+)$")
+SQL_HOME = re.compile(r"src/store/sql/(.*/)?([^/]*statements[^/]*\.[ch]pp|migrations/[^/]+)$")
 
 
 def sql(tree):

@@ -25,6 +25,7 @@ GOOD = {
     "src/json/json.cpp": "#include <simdjson.h>\n",
     "src/store/a_test.cpp": '#include "house/sample.hpp"\nauto q = "SELECT 1";\n',
     "src/store/sql/statements.cpp": 'auto s = R"(SELECT 1)";\n',
+    "src/store/sql/sqlite/sqlite_statements.hpp": HEADER + 'auto s = "BEGIN IMMEDIATE";\n',
     "src/store/sql/migrations/001.sql": "CREATE TABLE a (b);\n",
     "src/store/sql/sqlite/connection.cpp": "#include <sqlite3.h>\nauto f = sqlite3_open_v2;\n",
     "src/engine/a.cpp": '#include "base/a.hpp"\n#include "store/b.hpp"\n#include <pawl/a.hpp>\n'
