@@ -1,0 +1,207 @@
+/// The engine: runs workflows on a store, performs their effects, fires their timers.
+#pragma once
+
+#include <exception>
+#include <future>
+#include <memory>
+#include <optional>
+#include <pawl/detail/typed.hpp>
+#include <pawl/export.hpp>
+#include <pawl/handlers.hpp>
+#include <pawl/inspect.hpp>
+#include <pawl/options.hpp>
+#include <pawl/outcome.hpp>
+#include <pawl/task.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::inline v0 {
+
+template <class W>
+class Workflow;
+
+namespace detail {
+/// How an asynchronous send ends: an outcome, or an error.
+using Completion = Once<OutcomeRecord, std::exception_ptr>;
+}  // namespace detail
+
+/// One engine on one store. Thread-safe, except that `add` comes before everything else. Several
+/// engines live in one process; using one after `fork` is an error.
+class PAWL_API Engine {
+public:
+    /// Opens the store, creating it where there is none: "sqlite:shop.db", "memory:".
+    explicit Engine(std::string_view url, Options options = {});
+    /// Stops as `stop` does, with `Options::stop_deadline`. Does not throw.
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// Registers a workflow under `name`, and the handlers of its effects. Without handlers this
+    /// process sends inputs and fires timers, and leaves the effects to others. Call it before
+    /// `start`.
+    template <class W, class... H>
+    Workflow<W> add(std::string name, Handlers<H...> handlers, WorkflowOptions options = {});
+    template <class W>
+    Workflow<W> add(std::string name, WorkflowOptions options = {});
+
+    /// Starts the threads that claim and perform work. Sending needs no start.
+    void start();
+    /// Takes no new work, lets running handlers finish up to `deadline`, gives the rest back
+    /// uncharged. True if nothing had to be left.
+    bool stop(Duration deadline = std::chrono::seconds{30});
+    /// For tests, on an engine that was not started: does everything that is due, on this thread.
+    void run_until_idle();
+
+    /// The untyped entry: `input` is JSON, {"type": "Place", ...}. An empty id asks `route`.
+    OutcomeRecord send(std::string_view type, std::string_view id, std::string_view input,
+                       SendOptions options = {});
+    /// The JSON of an instance's state; absent if there is no such instance.
+    std::optional<std::string> state(std::string_view type, std::string_view id);
+
+    InstanceList instances(const InstanceQuery& query = {});
+    /// Up to `limit` entries after sequence `after`; empty if there is no such instance.
+    std::vector<JournalEntry> journal(std::string_view type, std::string_view id,
+                                      std::int64_t after = 0, std::size_t limit = 1000);
+    std::vector<PendingWork> pending(const WorkQuery& query = {});
+    std::vector<Backlog> backlog();
+    std::vector<Ending> endings(const WorkQuery& query = {});
+
+    std::vector<DeadLetter> dead_letters(const DeadLetterQuery& query = {});
+    std::int64_t count_dead_letters(const DeadLetterQuery& query = {});
+    /// Makes up to `query.limit` dead letters due again with fresh attempts. Returns how many.
+    std::int64_t retry_dead_letters(const DeadLetterQuery& query);
+    std::int64_t discard_dead_letters(const DeadLetterQuery& query);
+
+    /// The store's time.
+    Time now();
+
+private:
+    template <class W>
+    friend class Workflow;
+    struct Impl;
+
+    struct Sending {
+        std::string_view type;
+        std::string_view id;  ///< empty: the input's route
+        std::unique_ptr<detail::Asked> input;
+        SendOptions options;
+    };
+    void add_model(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options);
+    OutcomeRecord send_asked(Sending sending);
+    void send_asked(Sending sending, detail::Completion done);
+    /// The state after sequence `at` (0: the last), or null.
+    std::unique_ptr<detail::State> load_state(std::string_view type, std::string_view id,
+                                              std::int64_t at);
+
+    std::unique_ptr<Impl> impl_;
+};
+
+/// A typed handle to one workflow of an engine. Cheap to copy; valid while its engine lives.
+template <class W>
+class Workflow {
+public:
+    using Input = typename W::Input;
+
+    /// Sends an input and waits until its outcome is durable. Throws pawl::Error when that could
+    /// not be reached; with Code::in_doubt, resend with the error's input id.
+    template <class I>
+        requires std::constructible_from<Input, I>
+    Outcome<W> send(std::string_view id, I input, SendOptions options = {}) const {
+        return Outcome<W>{engine_->send_asked(sending(id, std::move(input), std::move(options)))};
+    }
+    /// To the instance that the workflow's `static std::string route(const I&)` names.
+    template <class I>
+        requires(std::constructible_from<Input, I> && !std::convertible_to<I, std::string_view>)
+    Outcome<W> send(I input, SendOptions options = {}) const {
+        static_assert(
+            requires(const I& in) { std::string{W::route(in)}; },
+            "pawl: sending without an id needs `static std::string route(const Input&)`");
+        return Outcome<W>{engine_->send_asked(sending("", std::move(input), std::move(options)))};
+    }
+
+    /// Returns at once; the future has the outcome or the error. Inputs of one thread to one
+    /// instance are applied in the order they were sent.
+    template <class I>
+        requires std::constructible_from<Input, I>
+    std::future<Outcome<W>> send_async(std::string_view id, I input,
+                                       SendOptions options = {}) const {
+        std::promise<Outcome<W>> promise;
+        auto future = promise.get_future();
+        engine_->send_asked(
+            sending(id, std::move(input), std::move(options)),
+            [promise = std::move(promise)](OutcomeRecord record, std::exception_ptr error) mutable {
+                if (error)
+                    promise.set_exception(error);
+                else
+                    promise.set_value(Outcome<W>{std::move(record)});
+            });
+        return future;
+    }
+    /// `done(outcome, error)` is called on a thread of the engine; exactly one of them is set.
+    template <class I, std::invocable<std::optional<Outcome<W>>, std::exception_ptr> F>
+        requires std::constructible_from<Input, I>
+    void send_async(std::string_view id, I input, SendOptions options, F done) const {
+        engine_->send_asked(
+            sending(id, std::move(input), std::move(options)),
+            [done = std::move(done)](OutcomeRecord record, std::exception_ptr error) mutable {
+                if (error)
+                    done(std::optional<Outcome<W>>{}, error);
+                else
+                    done(std::optional<Outcome<W>>{Outcome<W>{std::move(record)}}, error);
+            });
+    }
+
+    /// The committed state; absent if there is no such instance.
+    std::optional<W> state(std::string_view id) const { return state_at(id, 0); }
+    /// The state after the event of that sequence; 0 is the last.
+    std::optional<W> state_at(std::string_view id, std::int64_t sequence) const {
+        auto state = engine_->load_state(name_, id, sequence);
+        if (!state) return std::nullopt;
+        return std::move(static_cast<detail::TypedState<W>&>(*state).value);
+    }
+    std::vector<JournalEntry> journal(std::string_view id, std::int64_t after = 0,
+                                      std::size_t limit = 1000) const {
+        return engine_->journal(name_, id, after, limit);
+    }
+    /// Effects and timers of one instance that are not done yet.
+    std::vector<PendingWork> pending(std::string_view id) const {
+        return engine_->pending({.type = name_, .id = std::string{id}});
+    }
+    /// Of this type; `query.type` is set for you.
+    InstanceList instances(InstanceQuery query = {}) const {
+        query.type = name_;
+        return engine_->instances(query);
+    }
+    const std::string& name() const { return name_; }
+
+private:
+    friend class Engine;
+    Workflow(Engine& engine, std::string name) : engine_(&engine), name_(std::move(name)) {}
+
+    template <class I>
+    Engine::Sending sending(std::string_view id, I input, SendOptions options) const {
+        return {name_, id, std::make_unique<detail::TypedAsked<W>>(Input(std::move(input))),
+                std::move(options)};
+    }
+
+    Engine* engine_;
+    std::string name_;
+};
+
+template <class W, class... H>
+Workflow<W> Engine::add(std::string name, Handlers<H...> handlers, WorkflowOptions options) {
+    if constexpr (detail::check_workflow<W>()) {
+        add_model(name,
+                  std::make_unique<detail::TypedModel<W, H...>>(std::move(handlers).release()),
+                  options);
+    }
+    return {*this, std::move(name)};
+}
+
+template <class W>
+Workflow<W> Engine::add(std::string name, WorkflowOptions options) {
+    return add<W>(std::move(name), Handlers<>{}, options);
+}
+
+}  // namespace pawl::inline v0

@@ -1,0 +1,81 @@
+/// The settings of an engine and of what is sent through it. Every field has a default.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <pawl/clock.hpp>
+#include <pawl/policy.hpp>
+#include <pawl/task.hpp>
+#include <pawl/time.hpp>
+#include <string>
+#include <string_view>
+
+namespace pawl::inline v0 {
+
+enum class LogLevel { debug, info, warning, error };
+
+/// Hooks for tests; see <pawl/testing.hpp>.
+struct TestHooks {
+    /// Replaces the clock by which the store decides what is due. Memory and SQLite.
+    const Clock* store_clock = nullptr;
+    /// Called at every named point between two writes: a crash test ends the process there.
+    std::function<void(std::string_view point)> at_point;
+    /// A seed for every random choice of the engine; 0 takes the system's.
+    unsigned long long seed = 0;
+};
+
+struct Options {
+    /// Threads that run effect handlers. Ignored with an executor.
+    int workers = 16;
+    /// Takes each handler call, to run it on a pool or loop of your own. It must run every task.
+    std::function<void(Task)> executor;
+    /// Called with every line of log, from any thread. Without it pawl prints nothing.
+    std::function<void(LogLevel, std::string_view)> log;
+    /// The process's own clock. Only the time part of ids comes from it: what is due when is
+    /// decided by the store's clock, so a wrong one changes nothing.
+    const Clock* clock = nullptr;
+    /// Of pawl's tables.
+    std::string prefix = "pawl_";
+    /// How long claims survive a process that went silent.
+    Duration lease = std::chrono::seconds{15};
+    /// Items claimed by this process at a time, running or about to run.
+    std::size_t claims = 256;
+    /// How often a handler may end its process, alone, before its item is buried.
+    int losses = 3;
+    /// Instances whose state is kept in memory.
+    std::size_t cached_instances = 10'000;
+    /// Inputs waiting to be committed, at most. Then `send` waits up to its timeout.
+    std::size_t queue = 16'384;
+    /// Largest payload in bytes of one event, effect, timer or snapshot.
+    std::size_t payload_limit = 1024 * 1024;
+    /// How long an input id is remembered.
+    Duration input_id_retention = std::chrono::hours{24 * 7};
+    /// How long it is remembered that an item's input was rejected or came after the finish.
+    Duration ending_retention = std::chrono::hours{24 * 7};
+    /// How long the destructor waits for handlers that are running.
+    Duration stop_deadline = std::chrono::seconds{30};
+    TestHooks test;
+};
+
+/// Of one workflow type.
+struct WorkflowOptions {
+    /// For timers; effects have the policy of their handler (`pawl::with`).
+    Policy timers = {};
+    /// For effects whose handler has no policy of its own.
+    Policy effects = {};
+    /// A snapshot is written after this many events.
+    int snapshot_every = 100;
+};
+
+/// Of one input.
+struct SendOptions {
+    /// Applied at most once per instance, also after a restart. Empty: a resend is a new input.
+    std::string input_id;
+    std::string correlation;  ///< empty: the id of the first event
+    std::string conversation;
+    std::string tenant;
+    std::string trace;  ///< W3C traceparent
+    Duration timeout = std::chrono::seconds{30};
+};
+
+}  // namespace pawl::inline v0

@@ -1,0 +1,12 @@
+/// Everything a program that uses pawl includes; tests also include <pawl/testing.hpp>.
+#pragma once
+
+#include <pawl/decision.hpp>
+#include <pawl/engine.hpp>
+#include <pawl/error.hpp>
+#include <pawl/handlers.hpp>
+#include <pawl/inspect.hpp>
+#include <pawl/options.hpp>
+#include <pawl/outcome.hpp>
+#include <pawl/policy.hpp>
+#include <pawl/uuid.hpp>

@@ -1,0 +1,163 @@
+/// For tests of workflows: given/when/then without a store, and an engine whose clock you move.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/engine.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace pawl::testing {
+
+/// A given/when/then that did not hold. Its text shows what was expected and what came.
+class Mismatch : public std::logic_error {
+public:
+    using std::logic_error::logic_error;
+};
+
+namespace detail {
+
+template <class V>
+std::string list(const std::vector<V>& values) {
+    std::string out = "[";
+    for (const auto& v : values) out += (out.size() > 1 ? ", " : "") + json::encode(v);
+    return out + "]";
+}
+
+template <class V>
+void require_same(const char* what, const std::vector<V>& expected, const std::vector<V>& found) {
+    if (list(expected) != list(found))
+        throw Mismatch{std::string{what} + ": expected " + list(expected) + ", found " +
+                       list(found)};
+}
+
+class CountedIds final : public Moment::Source {
+public:
+    Uuid fresh_uuid() override {
+        Uuid id;
+        id.bytes[15] = static_cast<std::uint8_t>(++count_);
+        id.bytes[14] = static_cast<std::uint8_t>(count_ >> 8);
+        return id;
+    }
+
+private:
+    unsigned count_ = 0;
+};
+
+}  // namespace detail
+
+/// What `decide` answered, to be held against what is expected. Throws Mismatch where it differs.
+template <class W>
+class When {
+public:
+    explicit When(Decision<W> decision) : decision_(std::move(decision)) {}
+
+    /// Exactly these events, in this order.
+    template <class... E>
+    const When& then(const E&... events) const {
+        require_accepted();
+        detail::require_same("events", {typename W::Event{events}...}, decision_.events());
+        return *this;
+    }
+    /// Exactly these effects, in this order.
+    template <class... E>
+    const When& effects(const E&... effects) const {
+        require_accepted();
+        detail::require_same("effects", std::vector<typename Decision<W>::Effect>{effects...},
+                             decision_.effects());
+        return *this;
+    }
+    /// Among the timers is one with this key and input.
+    template <class I>
+    const When& timer(const std::string& key, const I& input) const {
+        require_accepted();
+        const auto wanted = json::encode(typename W::Input{input});
+        for (const auto& t : decision_.timers())
+            if (t.key == key && json::encode(t.input) == wanted) return *this;
+        throw Mismatch{"no timer \"" + key + "\" with the input " + wanted};
+    }
+    /// The timer of this key is cancelled.
+    const When& cancels(const std::string& key) const {
+        require_accepted();
+        for (const auto& cancelled : decision_.cancels())
+            if (cancelled == key) return *this;
+        throw Mismatch{"the timer \"" + key + "\" is not cancelled"};
+    }
+    const When& rejected() const {
+        if (!decision_.rejected())
+            throw Mismatch{"expected a rejection, found the events " +
+                           detail::list(decision_.events())};
+        return *this;
+    }
+    /// Rejected with this text, or this value of the workflow's own Rejection.
+    template <class R>
+    const When& rejected(const R& reason) const {
+        rejected();
+        const auto expected = json::encode(RejectionOf<W>(reason));
+        const auto found = json::encode(decision_.rejection());
+        if (expected != found)
+            throw Mismatch{"rejection: expected " + expected + ", found " + found};
+        return *this;
+    }
+    const Decision<W>& decision() const { return decision_; }
+
+private:
+    void require_accepted() const {
+        if (decision_.rejected())
+            throw Mismatch{"expected a decision, found the rejection " +
+                           json::encode(decision_.rejection())};
+    }
+
+    Decision<W> decision_;
+};
+
+/// A workflow after these events: pure, no store, no clock.
+template <class W>
+class Given {
+public:
+    template <class... E>
+    explicit Given(const E&... events) {
+        static_assert(pawl::detail::check_workflow<W>());
+        (pawl::detail::evolve_typed(state_, typename W::Event{events}), ...);
+    }
+
+    template <class I>
+    When<W> when(const I& input, Time now = {}) const {
+        detail::CountedIds ids;
+        return When<W>{
+            pawl::detail::decide_typed(state_, typename W::Input{input}, Moment{now, ids})};
+    }
+    const W& state() const { return state_; }
+
+private:
+    W state_{};
+};
+
+/// An engine on memory whose clock stands still until it is moved. Nothing runs by itself:
+/// `advance` moves the clock and does everything that is due by then.
+class Fixture {
+public:
+    explicit Fixture(Options options = {}) : engine_("memory:", with_clock(std::move(options))) {}
+
+    Engine& engine() { return engine_; }
+    ManualClock& clock() { return clock_; }
+
+    void run_until_idle() { engine_.run_until_idle(); }
+    template <class Rep, class Period>
+    void advance(std::chrono::duration<Rep, Period> d) {
+        clock_.advance(d);
+        engine_.run_until_idle();
+    }
+
+private:
+    Options with_clock(Options options) {
+        options.clock = &clock_;
+        options.test.store_clock = &clock_;
+        if (options.test.seed == 0) options.test.seed = 1;
+        return options;
+    }
+
+    ManualClock clock_;
+    Engine engine_;
+};
+
+}  // namespace pawl::testing

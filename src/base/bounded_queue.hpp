@@ -1,0 +1,63 @@
+/// A queue that makes its producers wait when it is full.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <pawl/time.hpp>
+#include <utility>
+#include <vector>
+
+namespace pawl::base {
+
+/// Many producers, one consumer at a time. Thread-safe.
+template <class T>
+class BoundedQueue {
+public:
+    explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
+
+    /// False, and `value` untouched, if there was no room within `timeout`.
+    bool push(T& value, Duration timeout) {
+        std::unique_lock lock{mutex_};
+        if (size() >= capacity_ &&
+            !room_.wait_for(lock, timeout, [&] { return size() < capacity_; }))
+            return false;
+        values_.push_back(std::move(value));
+        return true;
+    }
+
+    /// Moves values to the end of `out` while `fits` says so.
+    template <class Fits>
+    void take(std::vector<T>& out, Fits fits) {
+        bool was_full = false;
+        {
+            const std::lock_guard lock{mutex_};
+            was_full = size() >= capacity_;
+            while (head_ < values_.size() && fits(values_[head_]))
+                out.push_back(std::move(values_[head_++]));
+            if (head_ == values_.size()) {
+                values_.clear();
+                head_ = 0;
+            } else if (head_ > capacity_) {
+                values_.erase(values_.begin(), values_.begin() + static_cast<long>(head_));
+                head_ = 0;
+            }
+        }
+        if (was_full) room_.notify_all();
+    }
+
+    bool empty() const {
+        const std::lock_guard lock{mutex_};
+        return size() == 0;
+    }
+
+private:
+    std::size_t size() const { return values_.size() - head_; }
+
+    const std::size_t capacity_;
+    mutable std::mutex mutex_;
+    std::condition_variable room_;
+    std::vector<T> values_;
+    std::size_t head_ = 0;
+};
+
+}  // namespace pawl::base

@@ -1,0 +1,103 @@
+#include "base/pool.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "base/threads.hpp"
+
+namespace pawl::base {
+
+struct Pool::Shared {
+    std::string name;
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::deque<Task> tasks;
+    int idle = 0;
+    bool stopping = false;
+
+    void work() {
+        std::unique_lock lock{mutex};
+        while (!stopping) {
+            if (tasks.empty()) {
+                ++idle;
+                wake.wait(lock);
+                --idle;
+                continue;
+            }
+            Task task = std::move(tasks.front());
+            tasks.pop_front();
+            lock.unlock();
+            task();
+            lock.lock();
+        }
+    }
+};
+
+Pool::Pool(std::string name) : shared_(std::make_shared<Shared>()) {
+    shared_->name = std::move(name);
+}
+
+Pool::~Pool() { stop(Running::wait_for); }
+
+void Pool::post(Task task) {
+    bool wake = false;
+    {
+        const std::lock_guard lock{shared_->mutex};
+        shared_->tasks.push_back(std::move(task));
+        wake = shared_->idle > 0;
+    }
+    if (wake) shared_->wake.notify_one();
+}
+
+void Pool::spawn() {
+    threads_.push_back(start_thread(shared_->name, [shared = shared_] { shared->work(); }));
+}
+
+void Pool::start(int threads) {
+    const std::lock_guard lock{shared_->mutex};
+    shared_->stopping = false;
+    for (int i = 0; i < threads; ++i) spawn();
+}
+
+void Pool::replace_one() {
+    const std::lock_guard lock{shared_->mutex};
+    if (!shared_->stopping && !threads_.empty()) spawn();
+}
+
+void Pool::stop(Running running) {
+    std::vector<std::thread> threads;
+    {
+        const std::lock_guard lock{shared_->mutex};
+        shared_->stopping = true;
+        threads.swap(threads_);
+    }
+    shared_->wake.notify_all();
+    for (auto& thread : threads) {
+        if (running == Running::wait_for)
+            thread.join();
+        else
+            thread.detach();
+    }
+    // Abandoned threads look at the old state when they come back, and end.
+    if (running == Running::abandon) {
+        const auto old = shared_;
+        auto fresh = std::make_shared<Shared>();
+        fresh->name = old->name;
+        const std::lock_guard lock{old->mutex};
+        fresh->tasks.swap(old->tasks);
+        shared_ = std::move(fresh);
+    }
+}
+
+bool Pool::run_one() {
+    std::unique_lock lock{shared_->mutex};
+    if (shared_->tasks.empty()) return false;
+    Task task = std::move(shared_->tasks.front());
+    shared_->tasks.pop_front();
+    lock.unlock();
+    task();
+    return true;
+}
+
+}  // namespace pawl::base

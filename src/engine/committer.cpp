@@ -1,0 +1,141 @@
+#include "engine/committer.hpp"
+
+#include <pawl/error.hpp>
+
+namespace pawl::engine {
+namespace {
+
+// A group is bounded so that its answers, and everybody behind it, do not wait for ever.
+constexpr std::size_t group_count = 512;
+constexpr std::size_t group_bytes = 8 * 1024 * 1024;
+
+std::size_t bytes_of(const store::Commit& commit) {
+    std::size_t bytes = 256;
+    if (commit.append) {
+        for (const auto& e : commit.append->events) bytes += e.payload.bytes.size();
+        for (const auto& p : commit.append->puts) bytes += p.payload.bytes.size();
+        if (commit.append->snapshot) bytes += commit.append->snapshot->payload.bytes.size();
+    }
+    return bytes;
+}
+
+store::Answer stale() {
+    store::Answer answer;
+    answer.fate = store::Fate::stale;
+    return answer;
+}
+
+}  // namespace
+
+Committer::Committer(store::Store& store, base::Pool& callbacks, Options options)
+    : store_(store),
+      callbacks_(callbacks),
+      at_point_(std::move(options.at_point)),
+      queue_(options.queue),
+      loop_("pawl-commit", [this]() -> base::Pause {
+          flush_all();
+          return std::nullopt;
+      }) {}
+
+bool Committer::submit(Job::Owned& job, Duration timeout) { return queue_.push(job, timeout); }
+
+void Committer::wake() {
+    if (threaded_)
+        loop_.wake();
+    else
+        flush_all();
+}
+
+void Committer::help() {
+    if (!threaded_) return flush_all();
+    if (flushing_.try_lock()) {
+        const std::lock_guard lock{flushing_, std::adopt_lock};
+        flush_one_group();
+    }
+    if (!queue_.empty()) loop_.wake();
+}
+
+void Committer::start() {
+    threaded_ = true;
+    loop_.start();
+}
+
+void Committer::stop() {
+    loop_.stop();
+    threaded_ = false;
+    flush_all();
+}
+
+void Committer::flush_all() {
+    // Whoever fails to get the lock may leave: its holder looks at the queue again after unlocking.
+    while (!queue_.empty() && flushing_.try_lock()) {
+        const std::lock_guard lock{flushing_, std::adopt_lock};
+        flush_one_group();
+    }
+}
+
+bool Committer::flush_one_group() {
+    std::vector<Job::Owned> jobs;
+    std::size_t bytes = 0;
+    queue_.take(jobs, [&](const Job::Owned& job) {
+        bytes += bytes_of(job->commit);
+        return jobs.empty() || (jobs.size() < group_count && bytes <= group_bytes);
+    });
+    if (jobs.empty()) return false;
+
+    std::vector<store::Answer> answers(jobs.size());
+    commit_group(jobs, answers);
+    settle(std::move(jobs), std::move(answers));
+    return true;
+}
+
+void Committer::commit_group(const std::vector<Job::Owned>& jobs,
+                             std::vector<store::Answer>& answers) {
+    std::vector<store::Commit> group;
+    std::vector<std::size_t> members;
+    group.reserve(jobs.size());
+    members.reserve(jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (jobs[i]->chain && jobs[i]->chain->broken) {
+            answers[i] = stale();
+        } else {
+            group.push_back(std::move(jobs[i]->commit));
+            members.push_back(i);
+        }
+    }
+    std::vector<store::Answer> got(group.size());
+    if (at_point_) at_point_("commit:before");
+    try {
+        if (!group.empty()) store_.commit(group, got);
+    } catch (...) {
+        for (auto& answer : got) {
+            answer.fate = store::Fate::failed;
+            answer.error = std::current_exception();
+        }
+    }
+    if (at_point_) at_point_("commit:after");
+    for (std::size_t k = 0; k < members.size(); ++k) {
+        const auto i = members[k];
+        // Broken before the next group is gathered, so that nothing behind it slips through.
+        if (got[k].fate != store::Fate::committed && jobs[i]->chain) jobs[i]->chain->broken = true;
+        jobs[i]->commit = std::move(group[k]);
+        answers[i] = std::move(got[k]);
+    }
+}
+
+void Committer::settle(std::vector<Job::Owned> jobs, std::vector<store::Answer> answers) {
+    std::vector<Job::Owned> later;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        auto* job = jobs[i].get();
+        job->settled(std::move(jobs[i]), std::move(answers[i]), later);
+    }
+    if (later.empty()) return;
+    callbacks_.post([later = std::move(later)]() mutable {
+        for (auto& job : later) {
+            auto* one = job.get();
+            one->resume(std::move(job));
+        }
+    });
+}
+
+}  // namespace pawl::engine

@@ -1,0 +1,74 @@
+/// Group commit: callers hand over their Commits, and many of them share one transaction.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/bounded_queue.hpp"
+#include "base/loop.hpp"
+#include "base/pool.hpp"
+#include "store/store.hpp"
+
+namespace pawl::engine {
+
+/// Commits of one instance, each decided on the state after the one before. When one fails, those
+/// behind it rest on something that never happened, even if their version number fits again.
+struct Chain {
+    std::atomic<bool> broken{false};
+};
+
+/// A Commit on its way, and who waits for it.
+class Job {
+public:
+    using Owned = std::unique_ptr<Job>;
+    virtual ~Job() = default;
+
+    /// Called on the committing thread: quick, and never the user's code. Whatever takes longer
+    /// goes to `later`, and is resumed on another thread.
+    virtual void settled(Owned self, store::Answer answer, std::vector<Owned>& later) = 0;
+    virtual void resume(Owned self) = 0;
+
+    store::Commit commit;
+    std::shared_ptr<Chain> chain;  ///< none for a Commit that appends to no journal
+};
+
+/// One lane: its groups reach the store in the order of submission. Thread-safe.
+class Committer {
+public:
+    struct Options {
+        std::size_t queue = 0;
+        std::function<void(std::string_view)> at_point;
+    };
+    Committer(store::Store& store, base::Pool& callbacks, Options options);
+
+    /// Queues a job. False, and the job untouched, if the queue stayed full. Nothing happens to it
+    /// before somebody calls `wake` or `help`.
+    [[nodiscard]] bool submit(Job::Owned& job, Duration timeout);
+    /// Has everything queued committed by the thread; without a thread, here and now.
+    void wake();
+    /// For a caller that waits: commits one group itself if nobody is at it, and leaves the rest to
+    /// the thread.
+    void help();
+
+    void start();
+    void stop();
+
+private:
+    void flush_all();
+    bool flush_one_group();
+    void settle(std::vector<Job::Owned> jobs, std::vector<store::Answer> answers);
+    void commit_group(const std::vector<Job::Owned>& jobs, std::vector<store::Answer>& answers);
+
+    store::Store& store_;
+    base::Pool& callbacks_;
+    const std::function<void(std::string_view)> at_point_;
+    base::BoundedQueue<Job::Owned> queue_;
+    std::mutex flushing_;
+    std::atomic<bool> threaded_{false};
+    base::Loop loop_;
+};
+
+}  // namespace pawl::engine

@@ -1,0 +1,222 @@
+#include "engine/core.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <pawl/error.hpp>
+
+#include "base/latch.hpp"
+#include "base/text.hpp"
+#include "engine/waiting.hpp"
+
+namespace pawl::engine {
+namespace {
+
+// Threads for what is quick: decisions of timers, callbacks of asynchronous sends, lost races.
+constexpr int callback_threads = 2;
+constexpr Duration watch_patience = std::chrono::seconds{1};
+
+std::string owner_name() {
+    char host[256] = "?";
+    gethostname(host, sizeof host - 1);
+    return fmt::format("{}:{}", host, getpid());
+}
+
+std::unique_ptr<base::Random> random_of(const Options& options) {
+    return options.test.seed ? base::seeded_random(options.test.seed) : base::system_random();
+}
+
+}  // namespace
+
+Core::Core(std::unique_ptr<store::Store> store, Options options)
+    : options_(std::move(options)),
+      store_(std::move(store)),
+      random_(random_of(options_)),
+      clock_(options_.clock ? *options_.clock : system_clock()),
+      process_(getpid()),
+      committer_(*store_, callbacks_,
+                 {.queue = options_.queue, .at_point = options_.test.at_point}),
+      session_(*store_, {.lease = options_.lease,
+                         .owner = owner_name(),
+                         .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
+      dispatcher_({*store_, committer_, callbacks_, workers_, *random_, session_},
+                  {.claims = options_.claims,
+                   .losses = options_.losses,
+                   .lease = options_.lease,
+                   .executor = options_.executor,
+                   .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
+                   .log = [this](LogLevel level, const std::string& s) { log(level, s); },
+                   .at_point = options_.test.at_point}),
+      instances_({*store_, committer_, callbacks_, *random_, clock_, dispatcher_},
+                 {.cached = options_.cached_instances, .payload_limit = options_.payload_limit}),
+      vacuum_(*store_, {.input_ids = options_.input_id_retention,
+                        .endings = options_.ending_retention,
+                        .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
+      claiming_("pawl-claim", [this] { return dispatcher_.step(); }),
+      vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }) {}
+
+void Core::add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options) {
+    if (used_)
+        throw Error{Code::misuse,
+                    fmt::format("workflow \"{}\" is added too late: add all workflows before the "
+                                "engine is started or used",
+                                name)};
+    registry_.add(std::move(name), std::move(model), options);
+}
+
+void Core::set_up() {
+    if (!used_.exchange(true)) dispatcher_.set_up(registry_, instances_);
+}
+
+void Core::check_process() const {
+    if (getpid() != process_)
+        throw Error{Code::misuse,
+                    "this engine was made before a fork: its threads and connections are in the "
+                    "parent; make an engine in the child"};
+}
+
+void Core::start() {
+    check_process();
+    const std::lock_guard lock{life_};
+    if (started_) throw Error{Code::misuse, "the engine is started already"};
+    set_up();
+    session_.ensure();
+    callbacks_.start(callback_threads);
+    if (!options_.executor) workers_.start(options_.workers);
+    committer_.start();
+    session_.start();
+    dispatcher_.on_wanted([this] { claiming_.wake(); });
+    dispatcher_.begin_work(false);
+    claiming_.start();
+    vacuuming_.start();
+    watch_ = store_->watch();
+    watching_ = std::make_unique<base::Loop>("pawl-watch", [this]() -> base::Pause {
+        if (watch_->wait(watch_patience)) claiming_.wake();
+        return Duration::zero();
+    });
+    watching_->start();
+    started_ = true;
+}
+
+bool Core::stop(Duration deadline) {
+    check_process();
+    const std::lock_guard lock{life_};
+    if (!started_) return true;
+    const base::Countdown countdown{deadline};
+    dispatcher_.begin_stop();
+    claiming_.wake();
+    const bool empty = dispatcher_.wait_until_empty(countdown.left());
+    watch_->interrupt();
+    watching_->stop();
+    vacuuming_.stop();
+    claiming_.stop();
+    session_.stop();
+    committer_.stop();
+    // Threads that are still in a handler are left to it: what they say is stale by then.
+    using Running = base::Pool::Running;
+    workers_.stop(empty ? Running::wait_for : Running::abandon);
+    callbacks_.stop(Running::wait_for);
+    session_.close();
+    started_ = false;
+    drain_callbacks();
+    return empty;
+}
+
+void Core::drain_callbacks() {
+    while (callbacks_.run_one()) {
+    }
+}
+
+void Core::run_until_idle() {
+    check_process();
+    const std::lock_guard lock{life_};
+    if (started_) throw Error{Code::misuse, "run_until_idle is for an engine that was not started"};
+    set_up();
+    dispatcher_.begin_work(true);
+    for (bool idle = false; !idle;) {
+        session_.ensure();
+        dispatcher_.step();
+        idle = !dispatcher_.progressed();
+        while (callbacks_.run_one() || workers_.run_one()) {
+            idle = false;
+            committer_.wake();
+        }
+    }
+    dispatcher_.begin_stop();
+    vacuum_.step();
+}
+
+void Core::prepare(Request& request, Sending sending) {
+    check_process();
+    set_up();
+    request.workflow = &registry_.get(sending.type);
+    request.id = std::string{sending.id};
+    if (sending.id.empty()) {
+        auto routed = sending.input->route();
+        if (!routed)
+            throw Error{Code::invalid,
+                        fmt::format("input {} of workflow \"{}\" came without an instance id, and "
+                                    "the workflow has no route for it",
+                                    sending.input->name(), sending.type)};
+        request.id = std::move(*routed);
+    }
+    auto& o = sending.options;
+    base::check_id("instance id", request.id);
+    base::check_optional_id("input id", o.input_id);
+    base::check_optional_id("correlation", o.correlation);
+    base::check_optional_id("conversation", o.conversation);
+    base::check_optional_id("tenant", o.tenant);
+    base::check_optional_id("trace", o.trace);
+    request.input = std::move(sending.input);
+    request.input_id = std::move(o.input_id);
+    request.envelope.correlation = std::move(o.correlation);
+    request.envelope.conversation = std::move(o.conversation);
+    request.envelope.tenant = std::move(o.tenant);
+    request.envelope.trace = std::move(o.trace);
+    request.timeout = o.timeout;
+}
+
+OutcomeRecord Core::send(Sending sending) {
+    const auto waiter = std::make_shared<Waiter>();
+    auto request = std::make_unique<WaitingRequest>(waiter);
+    prepare(*request, std::move(sending));
+    const base::Countdown countdown{request->timeout};
+    const auto input_id = request->input_id;
+    const auto id = request->id;
+    instances_.send_and_help(std::move(request));
+    for (;;) {
+        const bool in_time = waiter->changed.wait_for(countdown.left());
+        std::unique_ptr<Request> again;
+        std::shared_ptr<CachedInstance> handed_over;
+        {
+            const std::lock_guard lock{waiter->mutex};
+            again = std::move(waiter->again);
+            handed_over = std::move(waiter->handed_over);
+            if (!again && !handed_over && (waiter->ended || !in_time)) {
+                waiter->gone = true;
+                break;
+            }
+        }
+        if (handed_over) instances_.take_over(handed_over);
+        if (again) instances_.send_again(std::move(again));
+    }
+    const std::lock_guard lock{waiter->mutex};
+    if (waiter->error) std::rethrow_exception(waiter->error);
+    if (waiter->ended) return std::move(waiter->outcome);
+    throw Error::in_doubt(
+        fmt::format("the outcome of an input to \"{}\" was not known in time; {}", id,
+                    input_id.empty()
+                        ? "it had no input id, so a resend may apply it twice: look at "
+                          "the instance first"
+                        : "send it again with the same input id"),
+        input_id);
+}
+
+void Core::send(Sending sending, detail::Completion done) {
+    auto request = std::make_unique<CallbackRequest>(std::move(done));
+    prepare(*request, std::move(sending));
+    instances_.send(std::move(request));
+    if (!started_) drain_callbacks();
+}
+
+}  // namespace pawl::engine

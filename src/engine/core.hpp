@@ -1,0 +1,82 @@
+/// The parts of an engine, wired together.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <pawl/engine.hpp>
+#include <pawl/options.hpp>
+#include <string_view>
+
+#include "base/loop.hpp"
+#include "base/pool.hpp"
+#include "base/random.hpp"
+#include "engine/committer.hpp"
+#include "engine/dispatcher.hpp"
+#include "engine/instances.hpp"
+#include "engine/registry.hpp"
+#include "engine/session.hpp"
+#include "engine/vacuum.hpp"
+#include "store/store.hpp"
+
+namespace pawl::engine {
+
+/// Owned by the Engine, and by every handler that runs: one that does not come back keeps it alive.
+class Core : public std::enable_shared_from_this<Core> {
+public:
+    Core(std::unique_ptr<store::Store> store, Options options);
+
+    void add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options);
+    void start();
+    bool stop(Duration deadline);
+    void run_until_idle();
+
+    /// An input from outside.
+    struct Sending {
+        std::string_view type;
+        std::string_view id;  ///< empty: the input's route
+        std::unique_ptr<detail::Asked> input;
+        SendOptions options;
+    };
+    OutcomeRecord send(Sending sending);
+    void send(Sending sending, detail::Completion done);
+
+    store::Store& store() { return *store_; }
+    const Registry& registry() const { return registry_; }
+    Instances& instances() { return instances_; }
+    const Options& options() const { return options_; }
+    void check_process() const;
+    /// Work may have become due.
+    void wake() { claiming_.wake(); }
+
+private:
+    void set_up();
+    void prepare(Request& request, Sending sending);
+    /// Runs what waits for a callback thread, when there are none.
+    void drain_callbacks();
+    void log(LogLevel level, const std::string& text) const {
+        if (options_.log) options_.log(level, text);
+    }
+
+    const Options options_;
+    const std::unique_ptr<store::Store> store_;
+    const std::unique_ptr<base::Random> random_;
+    const Clock& clock_;
+    const int process_;
+    Registry registry_;
+    base::Pool callbacks_{"pawl-callback"};
+    base::Pool workers_{"pawl-worker"};
+    Committer committer_;
+    Session session_;
+    Dispatcher dispatcher_;
+    Instances instances_;
+    Vacuum vacuum_;
+    base::Loop claiming_;
+    base::Loop vacuuming_;
+    std::unique_ptr<store::Watch> watch_;
+    std::unique_ptr<base::Loop> watching_;
+    std::mutex life_;  ///< of start and stop
+    std::atomic<bool> started_{false};
+    std::atomic<bool> used_{false};
+};
+
+}  // namespace pawl::engine

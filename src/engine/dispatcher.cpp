@@ -1,0 +1,349 @@
+#include "engine/dispatcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pawl/error.hpp>
+
+#include "base/backoff.hpp"
+#include "engine/drafting.hpp"
+#include "engine/item_jobs.hpp"
+
+namespace pawl::engine {
+namespace {
+
+base::Pause sooner(base::Pause a, base::Pause b) {
+    if (!a) return b;
+    if (!b) return a;
+    return std::min(*a, *b);
+}
+
+base::Pause until(std::optional<Time> due, Time now) {
+    if (!due) return std::nullopt;
+    return std::max(*due - now, Duration::zero());
+}
+
+// What waits for no event is looked at again after this long, in case a wake-up was lost.
+constexpr Duration safety_net = std::chrono::seconds{1};
+// What the store could not take is tried again after this long.
+constexpr Duration postponed_for = std::chrono::milliseconds{200};
+
+}  // namespace
+
+Dispatcher::Dispatcher(Parts parts, Options options)
+    : parts_(parts), options_(std::move(options)) {}
+
+void Dispatcher::set_up(const Registry& registry, Instances& instances) {
+    instances_ = &instances;
+    const auto add = [&](store::Line line, const Registered& type, const Policy& policy) {
+        auto lane = std::make_unique<Lane>();
+        lane->line = std::move(line);
+        lane->workflow = &type;
+        lane->policy = policy;
+        by_line_[lane->line] = lane.get();
+        lanes_.push_back(std::move(lane));
+        return lanes_.back().get();
+    };
+    for (const auto& [name, type] : registry.all()) {
+        for (const auto& performer : type.model->performers())
+            effects_[{name, performer.name}] =
+                add({store::ItemKind::effect, name, performer.name}, type,
+                    performer.policy.value_or(type.options.effects));
+        for (const auto& input : type.model->input_names())
+            add({store::ItemKind::timer, name, input}, type, type.options.timers);
+    }
+}
+
+void Dispatcher::begin_work(bool inline_effects) {
+    inline_effects_ = inline_effects;
+    stopping_ = false;
+}
+
+base::Pause Dispatcher::step() {
+    const Time now = parts_.store.now();
+    progressed_ = false;
+    auto pause = sooner(run_postponed(now), check_deadlines(now));
+    if (stopping_) return pause;
+    try {
+        if (!parts_.session.current()) parts_.session.ensure();
+        const bool alone = [&] {
+            const std::lock_guard lock{mutex_};
+            return alone_ != Alone::no;
+        }();
+        const auto claiming = alone ? claim_alone(now) : claim_normal(now);
+        progressed_ = claiming.claimed > 0;
+        pause = sooner(pause, claiming.pause);
+    } catch (const std::exception& e) {
+        log(LogLevel::warning, fmt::format("nothing could be claimed: {}", e.what()));
+        pause = sooner(pause, postponed_for);
+    }
+    return sooner(pause, safety_net);
+}
+
+Dispatcher::Claiming Dispatcher::claim_normal(Time now) {
+    std::size_t room = 0;
+    {
+        const std::lock_guard lock{mutex_};
+        room = options_.claims - std::min(held_, options_.claims);
+        // Many small claims cost more than a short wait for a larger one.
+        if (room == 0 || (held_ > 0 && room < options_.claims / 4)) {
+            hungry_ = true;
+            return {};
+        }
+        hungry_ = false;
+    }
+    const auto request = claim_request(room);
+    if (request.interests.empty()) return {};
+    auto claimed = parts_.store.claim(request);
+    point("claim:after");
+    const auto count = claimed.items.size();
+    for (auto& item : claimed.items) take(std::move(item));
+    base::Pause pause = until(claimed.next_due, claimed.now);
+    if (claimed.lost_ones_wait) {
+        const std::lock_guard lock{mutex_};
+        if (now >= alone_again_at_) {
+            alone_ = Alone::draining;
+            alone_since_ = now;
+            pause = Duration::zero();
+        } else {
+            pause = sooner(pause, alone_again_at_ - now);
+        }
+    }
+    // A line at its own limit has due items that must not be asked for in a circle.
+    if (count == 0 && pause && *pause == Duration::zero() && !claimed.lost_ones_wait)
+        pause = std::nullopt;
+    return {count, count > 0 ? Duration::zero() : pause};
+}
+
+Dispatcher::Claiming Dispatcher::claim_alone(Time now) {
+    {
+        const std::lock_guard lock{mutex_};
+        if (held_ > 0) {
+            if (now - alone_since_ < options_.lease)
+                return {0, options_.lease - (now - alone_since_)};
+            // Something takes long. The others go on beside it; the next try comes later.
+            alone_ = Alone::no;
+            alone_again_at_ = now + options_.lease;
+            return {0, Duration::zero()};
+        }
+    }
+    auto request = claim_request(1);
+    request.lost_ones = true;
+    auto claimed = parts_.store.claim(request);
+    const std::size_t count = claimed.items.size();
+    {
+        const std::lock_guard lock{mutex_};
+        alone_ = count == 0 ? Alone::no : Alone::running;
+        alone_since_ = now;
+    }
+    for (auto& item : claimed.items) take(std::move(item));
+    return {count, count == 0 ? base::Pause{Duration::zero()} : base::Pause{options_.lease}};
+}
+
+store::ClaimRequest Dispatcher::claim_request(std::size_t room) {
+    store::ClaimRequest request;
+    request.claim.session = parts_.session.current().value_or(0);
+    request.claim.fence = static_cast<store::Fence>(parts_.random.next() >> 1);
+    request.limit = room;
+    const std::lock_guard lock{mutex_};
+    for (const auto& lane : lanes_) {
+        const auto limit = static_cast<std::size_t>(lane->policy.at_once);
+        if (limit > 0 && lane->held >= limit) continue;
+        request.interests.push_back({lane->line, limit > 0 ? limit - lane->held : room});
+    }
+    return request;
+}
+
+void Dispatcher::take(store::Item item) {
+    auto* lane = by_line_.at(item.line);
+    auto held = std::make_shared<Held>();
+    held->item = std::move(item);
+    held->lane = lane;
+    {
+        const std::lock_guard lock{mutex_};
+        ++held_;
+        ++lane->held;
+        items_.insert(held);
+    }
+    run(held);
+}
+
+std::optional<store::Claim> Dispatcher::reserve(const Registered& workflow,
+                                                const std::string& effect) {
+    if (stopping_) return std::nullopt;
+    const auto it = effects_.find({workflow.name, effect});
+    if (it == effects_.end()) return std::nullopt;
+    const auto session = parts_.session.current();
+    if (!session) return std::nullopt;
+    auto& lane = *it->second;
+    const std::lock_guard lock{mutex_};
+    const auto limit = static_cast<std::size_t>(lane.policy.at_once);
+    if (alone_ != Alone::no || held_ >= options_.claims || (limit > 0 && lane.held >= limit))
+        return std::nullopt;
+    ++held_;
+    ++lane.held;
+    return store::Claim{*session, static_cast<store::Fence>(parts_.random.next() >> 1)};
+}
+
+void Dispatcher::cancel(const Registered& workflow, const std::string& effect) {
+    const std::lock_guard lock{mutex_};
+    --held_;
+    --effects_.at({workflow.name, effect})->held;
+}
+
+void Dispatcher::launch(store::Item item) {
+    auto held = std::make_shared<Held>();
+    held->lane = by_line_.at(item.line);
+    held->item = std::move(item);
+    {
+        const std::lock_guard lock{mutex_};
+        items_.insert(held);
+    }
+    run(held);
+}
+
+void Dispatcher::run(const HeldPtr& held) {
+    auto keep = options_.keep_alive ? options_.keep_alive() : nullptr;
+    if (held->item.line.kind == store::ItemKind::timer) {
+        parts_.callbacks.post([this, held, keep = std::move(keep)] { fire(held); });
+        return;
+    }
+    Task task = [this, held, keep = std::move(keep)] { perform(held); };
+    if (options_.executor && !inline_effects_)
+        options_.executor(std::move(task));
+    else
+        parts_.workers.post(std::move(task));
+}
+
+bool Dispatcher::begin(const HeldPtr& held) {
+    const auto& item = held->item;
+    const auto& policy = held->lane->policy;
+    const bool ours = parts_.session.current() == item.session;
+    bool go = false;
+    {
+        const std::lock_guard lock{mutex_};
+        if (held->given_up) return false;
+        go = !stopping_ && ours;
+        held->started = go;
+        if (go && policy.deadline > Duration::zero())
+            held->deadline = parts_.store.now() + policy.deadline;
+    }
+    if (!go) {
+        give_back({held});
+        return false;
+    }
+    if (item.losses_alone >= options_.losses) {
+        bury(held, fmt::format("its handler ended its process {} times", item.losses_alone));
+        return false;
+    }
+    if (item.attempts > policy.attempts) {
+        bury(held,
+             fmt::format("{} attempts were made without a word on the last", policy.attempts));
+        return false;
+    }
+    return true;
+}
+
+void Dispatcher::perform(const HeldPtr& held) {
+    if (!begin(held)) return;
+    const auto& item = held->item;
+    Delivery delivery;
+    delivery.key = effect_key(item);
+    delivery.attempt = item.attempts;
+    delivery.type = item.instance.type;
+    delivery.id = item.instance.id;
+    delivery.created_at = item.created_at;
+    delivery.deadline = held->deadline;
+    delivery.stop = held->stop.get_token();
+    delivery.correlation = correlation_of(item.envelope);
+    delivery.conversation = item.envelope.conversation;
+    delivery.tenant = item.envelope.tenant;
+    delivery.trace = item.envelope.trace;
+    point("handler:before");
+    try {
+        auto input = held->lane->workflow->model->perform(item.payload.bytes, delivery);
+        point("handler:after");
+        const store::Settlement word{.item = item.id, .fence = item.fence};
+        if (input)
+            send(held, std::move(input), word);
+        else
+            settle(held, word);
+    } catch (const Permanent& e) {
+        failed(held, e.what(), true);
+    } catch (const Error& e) {
+        failed(held, e.what(), e.code() == Code::codec);
+    } catch (const std::exception& e) {
+        failed(held, e.what(), false);
+    } catch (...) {
+        failed(held, "something that is not a std::exception", false);
+    }
+}
+
+void Dispatcher::fire(const HeldPtr& held) {
+    if (!begin(held)) return;
+    const auto& item = held->item;
+    std::unique_ptr<detail::Asked> input;
+    try {
+        input = held->lane->workflow->model->input(item.payload.bytes);
+    } catch (const std::exception& e) {
+        return failed(held, fmt::format("the timer's input can't be decoded: {}", e.what()), true);
+    }
+    send(held, std::move(input), {.item = item.id, .fence = item.fence});
+}
+
+void Dispatcher::failed(const HeldPtr& held, const std::string& error, bool permanent) {
+    const auto& item = held->item;
+    const auto& policy = held->lane->policy;
+    if (permanent) return bury(held, error);
+    if (item.attempts >= policy.attempts)
+        return bury(held, fmt::format("attempt {} of {} failed: {}", item.attempts, policy.attempts,
+                                      error));
+    if (parts_.store.now() - item.created_at >= policy.age)
+        return bury(held, fmt::format("it is too old to be tried again: {}", error));
+    settle(held, {.item = item.id,
+                  .fence = item.fence,
+                  .verdict = store::Verdict::retry,
+                  .retry_after = base::backoff(policy, item.attempts, parts_.random),
+                  .reason = error});
+}
+
+void Dispatcher::bury(const HeldPtr& held, const std::string& reason) {
+    const auto& item = held->item;
+    log(LogLevel::error, fmt::format("{} {} of {} \"{}\" is buried: {}",
+                                     item.line.kind == store::ItemKind::effect ? "effect" : "timer",
+                                     item.line.name, item.instance.type, item.instance.id, reason));
+    const store::Settlement word{
+        .item = item.id, .fence = item.fence, .verdict = store::Verdict::bury, .reason = reason};
+    std::unique_ptr<detail::Asked> input;
+    try {
+        if (item.line.kind == store::ItemKind::effect)
+            input = held->lane->workflow->model->failed(item.line.name, item.payload.bytes, reason,
+                                                        item.attempts);
+    } catch (const std::exception& e) {
+        log(LogLevel::error, fmt::format("the workflow can't be told: {}", e.what()));
+    }
+    if (input)
+        send(held, std::move(input), word);
+    else
+        settle(held, word);
+}
+
+void Dispatcher::done(const HeldPtr& held) {
+    bool want = false;
+    bool empty = false;
+    {
+        const std::lock_guard lock{mutex_};
+        if (items_.erase(held) == 0) return;
+        --held_;
+        --held->lane->held;
+        empty = held_ == 0;
+        const bool room = empty || options_.claims - held_ >= options_.claims / 4;
+        want =
+            (hungry_ && room) || (alone_ != Alone::no && empty) || held->lane->policy.at_once > 0;
+        if (want) hungry_ = false;
+    }
+    if (empty) emptied_.set();
+    if (want && wanted_) wanted_();
+}
+
+}  // namespace pawl::engine

@@ -1,0 +1,142 @@
+/// Claims due effects and timers, has them performed, and gives the store the word on each.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <pawl/options.hpp>
+#include <set>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "base/latch.hpp"
+#include "base/pool.hpp"
+#include "engine/instances.hpp"
+#include "engine/session.hpp"
+
+namespace pawl::engine {
+
+/// Items of one kind and tag that this process can handle.
+struct Lane {
+    store::Line line;
+    const Registered* workflow = nullptr;
+    Policy policy;
+    std::size_t held = 0;  ///< claimed by this process
+};
+
+/// An item that this process has claimed, until its word on it is durable.
+struct Held {
+    store::Item item;
+    Lane* lane = nullptr;
+    std::stop_source stop;
+    std::optional<Time> deadline;
+    bool started = false;
+    bool given_up = false;  ///< its deadline passed: whatever the handler still says is ignored
+};
+
+/// Thread-safe. `step` is called by one thread at a time.
+class Dispatcher final : public BornClaims {
+public:
+    struct Parts {
+        store::Store& store;
+        Committer& committer;
+        base::Pool& callbacks;
+        base::Pool& workers;
+        base::Random& random;
+        Session& session;
+    };
+    struct Options {
+        std::size_t claims = 0;
+        int losses = 0;
+        Duration lease{};
+        std::function<void(Task)> executor;  ///< runs effects; without it the workers do
+        /// What a running handler keeps alive, in case it outlives the engine's patience.
+        std::function<std::shared_ptr<void>()> keep_alive;
+        std::function<void(LogLevel, const std::string&)> log;
+        std::function<void(std::string_view)> at_point;
+    };
+    Dispatcher(Parts parts, Options options);
+
+    /// Before anything is claimed; the instances come later because they know the dispatcher.
+    void set_up(const Registry& registry, Instances& instances);
+
+    /// Claims what is due and there is room for. Returns when it wants to be called again.
+    base::Pause step();
+    /// Called when `step` should run before its time.
+    void on_wanted(std::function<void()> wanted) { wanted_ = std::move(wanted); }
+
+    /// From now on `step` claims. `inline_effects`: the workers' queue is drained by the caller.
+    void begin_work(bool inline_effects);
+    /// From now on nothing is claimed, and claimed items that have not begun are given back.
+    void begin_stop();
+    /// False at the deadline: then handlers are asked to stop, and have a moment to do so.
+    bool wait_until_empty(Duration deadline);
+    /// Whether the last `step` claimed something.
+    bool progressed() const { return progressed_; }
+
+    std::optional<store::Claim> reserve(const Registered& workflow,
+                                        const std::string& effect) override;
+    void cancel(const Registered& workflow, const std::string& effect) override;
+    void launch(store::Item item) override;
+
+private:
+    friend class ItemRequest;
+    friend class ItemWord;
+    using HeldPtr = std::shared_ptr<Held>;
+
+    struct Claiming {
+        std::size_t claimed = 0;
+        base::Pause pause;
+    };
+    Claiming claim_normal(Time now);
+    Claiming claim_alone(Time now);
+    store::ClaimRequest claim_request(std::size_t room);
+    void take(store::Item item);
+    void run(const HeldPtr& held);
+    void perform(const HeldPtr& held);
+    void fire(const HeldPtr& held);
+    void failed(const HeldPtr& held, const std::string& error, bool permanent);
+    void bury(const HeldPtr& held, const std::string& reason);
+    void send(const HeldPtr& held, std::unique_ptr<detail::Asked> input, store::Settlement word);
+    void settle(const HeldPtr& held, store::Settlement word);
+    /// The store could not be reached: what `again` does is done later.
+    void postpone(const HeldPtr& held, Task again, const std::string& why);
+    void done(const HeldPtr& held);
+    void give_back(const std::vector<HeldPtr>& some);
+    bool begin(const HeldPtr& held);
+    base::Pause check_deadlines(Time now);
+    base::Pause run_postponed(Time now);
+    void log(LogLevel level, const std::string& text) const {
+        if (options_.log) options_.log(level, text);
+    }
+    void point(std::string_view name) const {
+        if (options_.at_point) options_.at_point(name);
+    }
+
+    Parts parts_;
+    const Options options_;
+    Instances* instances_ = nullptr;
+    std::function<void()> wanted_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::map<std::pair<std::string, std::string>, Lane*> effects_;  ///< by type and tag
+    std::map<store::Line, Lane*> by_line_;
+
+    mutable std::mutex mutex_;
+    std::size_t held_ = 0;  ///< and reserved
+    std::set<HeldPtr> items_;
+    std::multimap<Time, Task> postponed_;
+    bool hungry_ = false;  ///< `step` left because there was no room
+    std::atomic<bool> stopping_{true};
+    base::Latch emptied_;
+
+    enum class Alone : std::uint8_t { no, draining, running } alone_ = Alone::no;
+    Time alone_since_{};
+    Time alone_again_at_{};
+    bool progressed_ = false;
+    bool inline_effects_ = false;
+};
+
+}  // namespace pawl::engine

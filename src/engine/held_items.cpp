@@ -1,0 +1,107 @@
+// The dispatcher's care for what it holds: deadlines, postponed words, giving back.
+#include <fmt/format.h>
+
+#include <pawl/error.hpp>
+
+#include "engine/dispatcher.hpp"
+
+namespace pawl::engine {
+namespace {
+
+constexpr Duration postponed_for = std::chrono::milliseconds{200};
+constexpr Duration last_moment = std::chrono::seconds{1};
+
+}  // namespace
+
+void Dispatcher::postpone(const HeldPtr& held, Task again, const std::string& why) {
+    log(LogLevel::warning, fmt::format("the word on {} of \"{}\" is given again later: {}",
+                                       held->item.line.name, held->item.instance.id, why));
+    {
+        const std::lock_guard lock{mutex_};
+        postponed_.emplace(parts_.store.now() + postponed_for, std::move(again));
+    }
+    if (wanted_) wanted_();
+}
+
+base::Pause Dispatcher::run_postponed(Time now) {
+    const std::lock_guard lock{mutex_};
+    while (!postponed_.empty() && postponed_.begin()->first <= now) {
+        parts_.callbacks.post(std::move(postponed_.begin()->second));
+        postponed_.erase(postponed_.begin());
+    }
+    if (postponed_.empty()) return std::nullopt;
+    return postponed_.begin()->first - now;
+}
+
+base::Pause Dispatcher::check_deadlines(Time now) {
+    std::vector<HeldPtr> hung;
+    base::Pause pause;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& held : items_) {
+            if (!held->deadline || held->given_up) continue;
+            Time next = *held->deadline;
+            if (now >= next) {
+                held->stop.request_stop();
+                next += options_.lease;  // the grace for a handler to come back by itself
+            }
+            if (now >= next) {
+                held->given_up = true;
+                hung.push_back(held);
+            } else if (!pause || next - now < *pause) {
+                pause = next - now;
+            }
+        }
+    }
+    for (const auto& held : hung) {
+        if (!options_.executor) parts_.workers.replace_one();
+        failed(held, "the handler did not come back after its deadline", false);
+    }
+    return pause;
+}
+
+void Dispatcher::give_back(const std::vector<HeldPtr>& some) {
+    std::vector<std::pair<store::ItemId, store::Fence>> items;
+    for (const auto& held : some) items.emplace_back(held->item.id, held->item.fence);
+    try {
+        parts_.store.release(items);
+    } catch (const std::exception& e) {
+        log(LogLevel::warning,
+            fmt::format("claims could not be given back, the lease will pass: {}", e.what()));
+    }
+    for (const auto& held : some) done(held);
+}
+
+void Dispatcher::begin_stop() {
+    std::vector<HeldPtr> waiting;
+    {
+        const std::lock_guard lock{mutex_};
+        stopping_ = true;
+        for (const auto& held : items_) {
+            if (held->started || held->given_up) continue;
+            held->given_up = true;
+            waiting.push_back(held);
+        }
+    }
+    if (!waiting.empty()) give_back(waiting);
+}
+
+bool Dispatcher::wait_until_empty(Duration deadline) {
+    const auto empty = [&] {
+        const std::lock_guard lock{mutex_};
+        return held_ == 0;
+    };
+    const auto wait = [&](Duration total) {
+        const base::Countdown countdown{total};
+        while (!empty() && countdown.left() > Duration::zero()) emptied_.wait_for(countdown.left());
+        return empty();
+    };
+    if (wait(deadline)) return true;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& held : items_) held->stop.request_stop();
+    }
+    return wait(last_moment);
+}
+
+}  // namespace pawl::engine

@@ -1,0 +1,181 @@
+// What can be asked of an engine: the store's rows in the words of the public API.
+#include <pawl/engine.hpp>
+#include <pawl/error.hpp>
+
+#include "engine/core.hpp"
+#include "engine/drafting.hpp"
+#include "engine/impl.hpp"
+
+namespace pawl::inline v0 {
+namespace {
+
+WorkKind kind_of(store::ItemKind kind) {
+    return kind == store::ItemKind::effect ? WorkKind::effect : WorkKind::timer;
+}
+
+std::optional<store::ItemKind> kind_of(std::optional<WorkKind> kind) {
+    if (!kind) return std::nullopt;
+    return *kind == WorkKind::effect ? store::ItemKind::effect : store::ItemKind::timer;
+}
+
+void require_type_with_id(const std::string& type, const std::string& id) {
+    if (!id.empty() && type.empty())
+        throw Error{Code::invalid, "a query by instance id needs the workflow type too"};
+}
+
+Instance instance_of(store::InstanceRow row) {
+    return {.type = std::move(row.name.type),
+            .id = std::move(row.name.id),
+            .version = row.version,
+            .tenant = std::move(row.tenant),
+            .unique_key = std::move(row.unique_key),
+            .created_at = row.created_at,
+            .updated_at = row.updated_at,
+            .finished_at = row.finished_at};
+}
+
+PendingWork work_of(store::Item item) {
+    const bool effect = item.line.kind == store::ItemKind::effect;
+    auto key = effect ? engine::effect_key(item) : std::move(item.key);
+    return {.item = item.id,
+            .kind = kind_of(item.line.kind),
+            .type = std::move(item.line.type),
+            .id = std::move(item.instance.id),
+            .name = std::move(item.line.name),
+            .key = std::move(key),
+            .payload = std::move(item.payload.bytes),
+            .attempts = item.attempts,
+            .last_error = std::move(item.last_error),
+            .created_at = item.created_at,
+            .due_at = item.due_at};
+}
+
+JournalEntry entry_of(store::StoredEvent stored) {
+    auto& e = stored.envelope;
+    JournalEntry entry{.sequence = stored.sequence,
+                       .position = stored.position,
+                       .id = stored.event.id,
+                       .name = std::move(stored.event.name),
+                       .payload = std::move(stored.event.payload.bytes),
+                       .correlation = std::move(e.correlation),
+                       .conversation = std::move(e.conversation),
+                       .tenant = std::move(e.tenant),
+                       .trace = std::move(e.trace),
+                       .causation = std::nullopt,
+                       .at = stored.at};
+    if (entry.correlation.empty()) entry.correlation = stored.event.id.text();
+    if (!e.causation.is_nil()) entry.causation = e.causation;
+    return entry;
+}
+
+DeadLetter dead_letter_of(store::DeadLetter dead) {
+    DeadLetter out{.work = work_of(std::move(dead.item)),
+                   .reason = std::move(dead.reason),
+                   .died_at = dead.died_at,
+                   .history = {}};
+    for (auto& f : dead.failures) out.history.push_back({f.attempt, f.at, std::move(f.error)});
+    return out;
+}
+
+store::ItemFilter filter_of(const WorkQuery& query) {
+    require_type_with_id(query.type, query.id);
+    return {.kind = kind_of(query.kind),
+            .type = query.type,
+            .id = query.id,
+            .name = query.name,
+            .after = query.after,
+            .limit = query.limit};
+}
+
+store::DeadLetterFilter filter_of(const DeadLetterQuery& query) {
+    require_type_with_id(query.type, query.id);
+    return {.items = query.items,
+            .kind = kind_of(query.kind),
+            .type = query.type,
+            .id = query.id,
+            .name = query.name,
+            .reason = query.reason,
+            .died_from = query.died_from,
+            .died_before = query.died_before,
+            .after = query.after,
+            .limit = query.limit};
+}
+
+template <class Out, class In, class F>
+std::vector<Out> each(std::vector<In> in, F convert) {
+    std::vector<Out> out;
+    out.reserve(in.size());
+    for (auto& one : in) out.push_back(convert(std::move(one)));
+    return out;
+}
+
+}  // namespace
+
+InstanceList Engine::instances(const InstanceQuery& query) {
+    auto page = impl_->store().instances({.type = query.type,
+                                          .id_prefix = query.id_prefix,
+                                          .tenant = query.tenant,
+                                          .finished = query.finished,
+                                          .created_from = query.created_from,
+                                          .created_before = query.created_before,
+                                          .cursor = query.cursor,
+                                          .limit = query.limit});
+    return {each<Instance>(std::move(page.rows), instance_of), std::move(page.next)};
+}
+
+std::vector<JournalEntry> Engine::journal(std::string_view type, std::string_view id,
+                                          std::int64_t after, std::size_t limit) {
+    return each<JournalEntry>(
+        impl_->store().journal({std::string{type}, std::string{id}}, after, limit), entry_of);
+}
+
+std::vector<PendingWork> Engine::pending(const WorkQuery& query) {
+    return each<PendingWork>(impl_->store().items(filter_of(query)), work_of);
+}
+
+std::vector<Backlog> Engine::backlog() {
+    return each<Backlog>(impl_->store().depths(), [](store::LineDepth depth) -> Backlog {
+        return {.kind = kind_of(depth.line.kind),
+                .type = std::move(depth.line.type),
+                .name = std::move(depth.line.name),
+                .ready = depth.ready,
+                .waiting = depth.waiting,
+                .claimed = depth.claimed,
+                .oldest_due = depth.oldest_due};
+    });
+}
+
+std::vector<Ending> Engine::endings(const WorkQuery& query) {
+    return each<Ending>(impl_->store().endings(filter_of(query)),
+                        [](store::RecordedEnding row) -> Ending {
+                            return {.item = row.item,
+                                    .kind = kind_of(row.line.kind),
+                                    .type = std::move(row.line.type),
+                                    .id = std::move(row.instance.id),
+                                    .name = std::move(row.line.name),
+                                    .key = std::move(row.key),
+                                    .rejected = row.ending == store::Ending::rejected,
+                                    .reason = std::move(row.reason),
+                                    .at = row.at};
+                        });
+}
+
+std::vector<DeadLetter> Engine::dead_letters(const DeadLetterQuery& query) {
+    return each<DeadLetter>(impl_->store().dead_letters(filter_of(query)), dead_letter_of);
+}
+
+std::int64_t Engine::count_dead_letters(const DeadLetterQuery& query) {
+    return impl_->store().count_dead_letters(filter_of(query));
+}
+
+std::int64_t Engine::retry_dead_letters(const DeadLetterQuery& query) {
+    const auto count = impl_->store().retry_dead_letters(filter_of(query));
+    if (count > 0) impl_->core->wake();
+    return count;
+}
+
+std::int64_t Engine::discard_dead_letters(const DeadLetterQuery& query) {
+    return impl_->store().discard_dead_letters(filter_of(query));
+}
+
+}  // namespace pawl::inline v0

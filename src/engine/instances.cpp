@@ -1,0 +1,404 @@
+#include "engine/instances.hpp"
+
+#include <fmt/format.h>
+
+#include <pawl/error.hpp>
+
+#include "base/text.hpp"
+#include "base/uuid.hpp"
+#include "engine/drafting.hpp"
+
+namespace pawl::engine {
+namespace {
+
+// Of one turn at an instance's mailbox: then somebody else goes on, so that nobody is kept.
+constexpr int turn = 64;
+// A caller loses this many races for one instance before it is told.
+constexpr int most_races = 100;
+
+class Uuids final : public Moment::Source {
+public:
+    Uuids(const Clock& clock, base::Random& random) : clock_(clock), random_(random) {}
+    Uuid fresh_uuid() override { return base::uuid7(clock_.now(), random_); }
+
+private:
+    const Clock& clock_;
+    base::Random& random_;
+};
+
+std::exception_ptr workflow_error(const Request& request, const char* what) {
+    return std::make_exception_ptr(
+        Error{Code::workflow,
+              fmt::format("{} of workflow \"{}\", instance \"{}\": {}", request.input->name(),
+                          request.workflow->name, request.id, what)});
+}
+
+}  // namespace
+
+Instances::Instances(Parts parts, Options options)
+    : parts_(parts), options_(options), uuids_(std::make_unique<Uuids>(parts.clock, parts.random)) {
+    for (std::size_t i = 0; i < shard_count; ++i) shards_.push_back(std::make_unique<Shard>());
+}
+
+std::shared_ptr<CachedInstance> Instances::find(const Registered& workflow, const std::string& id) {
+    const std::string key = workflow.name + '\0' + id;
+    auto& shard = *shards_[std::hash<std::string>{}(key) % shard_count];
+    const std::lock_guard lock{shard.mutex};
+    if (const auto it = shard.index.find(key); it != shard.index.end()) {
+        shard.recent.splice(shard.recent.begin(), shard.recent, it->second);
+        return *it->second;
+    }
+    // The oldest goes if nobody holds it; references are only handed out under this lock.
+    for (int i = 0; i < 4 && shard.index.size() * shard_count >= options_.cached; ++i) {
+        if (shard.recent.empty()) break;
+        const auto oldest = std::prev(shard.recent.end());
+        if (oldest->use_count() > 1) {
+            shard.recent.splice(shard.recent.begin(), shard.recent, oldest);
+            continue;
+        }
+        shard.index.erase((*oldest)->workflow->name + '\0' + (*oldest)->id);
+        shard.recent.erase(oldest);
+    }
+    auto made = std::make_shared<CachedInstance>();
+    made->workflow = &workflow;
+    made->id = id;
+    shard.recent.push_front(made);
+    shard.index.emplace(key, shard.recent.begin());
+    return made;
+}
+
+bool Instances::enqueue(std::unique_ptr<Request> request) {
+    const auto instance = request->instance;
+    const std::lock_guard lock{instance->mutex};
+    auto* raw = request.get();
+    if (instance->last)
+        instance->last->next = std::move(request);
+    else
+        instance->first = std::move(request);
+    instance->last = raw;
+    if (instance->busy) return false;
+    return instance->busy = true;
+}
+
+void Instances::send(std::unique_ptr<Request> request) {
+    const auto instance = find(*request->workflow, request->id);
+    request->instances = this;
+    request->instance = instance;
+    if (!enqueue(std::move(request))) return;
+    drive(instance);
+    parts_.committer.wake();
+}
+
+void Instances::send_and_help(std::unique_ptr<Request> request) {
+    const auto instance = find(*request->workflow, request->id);
+    request->instances = this;
+    request->instance = instance;
+    if (enqueue(std::move(request))) drive(instance);
+    parts_.committer.help();
+}
+
+void Instances::send_again(std::unique_ptr<Request> request) {
+    request->decide_again_ = false;
+    send_and_help(std::move(request));
+}
+
+void Instances::take_over(const std::shared_ptr<CachedInstance>& instance) {
+    drive(instance);
+    parts_.committer.help();
+}
+
+void Instances::drive(const std::shared_ptr<CachedInstance>& instance) {
+    for (int i = 0;; ++i) {
+        std::unique_ptr<Request> request;
+        {
+            const std::lock_guard lock{instance->mutex};
+            if (!instance->first) {
+                instance->busy = false;
+                return;
+            }
+            if (i == turn) {
+                // Its own caller goes on if it waits for this very input: then no pool is needed
+                // for a synchronous send to end.
+                if (instance->first->hand_over(instance)) return;
+                parts_.callbacks.post([this, instance] {
+                    drive(instance);
+                    parts_.committer.wake();
+                });
+                return;
+            }
+            request = std::move(instance->first);
+            instance->first = std::move(request->next);
+            if (!instance->first) instance->last = nullptr;
+        }
+        decide(*instance, std::move(request));
+    }
+}
+
+void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> request) {
+    try {
+        ensure_state(instance, *request);
+        plan(instance, *request);
+    } catch (...) {
+        return abandon(instance, std::move(request), std::current_exception());
+    }
+    const auto timeout = request->timeout;
+    Job::Owned job = std::move(request);
+    if (parts_.committer.submit(job, timeout)) return;
+    request.reset(static_cast<Request*>(job.release()));
+    abandon(instance, std::move(request),
+            std::make_exception_ptr(Error{
+                Code::busy,
+                "the commit queue stayed full: the store is slower than the inputs, nothing was "
+                "written"}));
+}
+
+void Instances::abandon(CachedInstance& instance, std::unique_ptr<Request> request,
+                        std::exception_ptr error) {
+    cancel_born(*request);
+    instance.forget();  // it may already hold what is now never written
+    request->instance.reset();
+    auto* raw = request.get();
+    raw->finish(std::move(request), {}, std::move(error));
+}
+
+void Instances::ensure_state(CachedInstance& instance, const Request& request) {
+    if (instance.chain && instance.chain->broken) instance.forget();
+    if (instance.state) return;
+    const auto& workflow = *instance.workflow;
+    if (request.races == 0 && workflow.guess.likely_new()) {
+        instance.state = workflow.model->fresh();
+        instance.speculative = true;
+    } else {
+        const store::LoadRequest wanted{.instance = {workflow.name, instance.id},
+                                        .snapshot_version = workflow.model->version()};
+        const auto loaded = std::move(parts_.store.load({&wanted, 1}).front());
+        loaded.row ? workflow.guess.was_known() : workflow.guess.was_new();
+        instance.state =
+            loaded.row ? state_of(workflow, instance.id, loaded) : workflow.model->fresh();
+        instance.version = loaded.row ? loaded.row->version : 0;
+        instance.snapshot_at = loaded.snapshot ? loaded.snapshot->sequence : 0;
+        instance.speculative = false;
+    }
+    instance.chain = std::make_shared<Chain>();
+}
+
+void Instances::plan(CachedInstance& instance, Request& request) {
+    auto& workflow = *instance.workflow;
+    request.outcome_ = {};
+    request.error_ = nullptr;
+    request.speculative_ = instance.speculative;
+    request.decided_on_ = instance.version;
+    request.chain = instance.chain;
+    request.commit = {};
+    auto& append = request.commit.append.emplace();
+    append.instance = {workflow.name, instance.id};
+    append.expected = instance.version;
+    append.input_id = request.input_id;
+    request.commit.envelope = request.envelope;
+    request.outcome_.version = instance.version;
+
+    if (workflow.model->finished(*instance.state)) {
+        request.outcome_.kind = OutcomeRecord::Kind::finished;
+    } else {
+        detail::Draft draft;
+        try {
+            draft = request.input->decide(*instance.state, {parts_.store.now(), *uuids_});
+        } catch (const std::exception& e) {
+            request.error_ = workflow_error(request, e.what());
+        } catch (...) {
+            request.error_ = workflow_error(request, "something that is not a std::exception");
+        }
+        if (request.error_) {
+            // The answer is only given once the version it was thrown on is confirmed.
+            instance.forget();
+            return;
+        }
+        if (!draft.rejected) return plan_accepted(instance, request, std::move(draft));
+        request.outcome_.kind = OutcomeRecord::Kind::rejected;
+        request.outcome_.reason = std::move(draft.rejection);
+    }
+    if (request.settlement) {
+        auto settlement = *request.settlement;
+        settlement.ending =
+            request.outcome_.rejected() ? store::Ending::rejected : store::Ending::finished;
+        settlement.ending_reason = request.outcome_.reason;
+        request.commit.settlements.push_back(std::move(settlement));
+    }
+}
+
+void Instances::plan_accepted(CachedInstance& instance, Request& request, detail::Draft draft) {
+    auto& workflow = *instance.workflow;
+    request.outcome_.events = static_cast<std::int64_t>(draft.events.size());
+    const auto expected = request.commit.append->expected;
+    auto& append = *request.commit.append;
+    append = append_of(std::move(draft), {.random = parts_.random,
+                                          .now = parts_.clock.now(),
+                                          .payload_limit = options_.payload_limit});
+    append.instance = {workflow.name, instance.id};
+    append.expected = expected;
+    append.input_id = request.input_id;
+    append.unique_key = request.input->unique_key().value_or("");
+    base::check_optional_id("unique key", append.unique_key);
+
+    // Without a correlation from outside, the first event's id is it; a lone event need not say so.
+    auto& envelope = request.commit.envelope;
+    if (envelope.correlation.empty() && append.events.size() > 1)
+        envelope.correlation = append.events.front().id.text();
+
+    for (auto& put : append.puts)
+        if (put.kind == store::ItemKind::effect)
+            put.born_claimed = parts_.born.reserve(workflow, put.name);
+
+    instance.version += static_cast<store::Version>(append.events.size());
+    request.outcome_.version = instance.version;
+    if (!append.finished &&
+        instance.version - instance.snapshot_at >= workflow.options.snapshot_every) {
+        if (auto bytes = workflow.model->snapshot(*instance.state);
+            bytes && bytes->size() <= options_.payload_limit) {
+            append.snapshot = store::Snapshot{.sequence = instance.version,
+                                              .version = workflow.model->version(),
+                                              .payload = {std::move(*bytes)}};
+            instance.snapshot_at = instance.version;
+        }
+    }
+    if (request.settlement) request.commit.settlements.push_back(*request.settlement);
+}
+
+void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
+                         std::vector<Job::Owned>& later) {
+    auto& r = *request;
+    const auto& guess = r.workflow->guess;
+    if (answer.fate == store::Fate::committed)
+        launch_born(r, answer);
+    else
+        cancel_born(r);
+    switch (answer.fate) {
+        case store::Fate::committed:
+            if (r.speculative_ && r.decided_on_ == 0) guess.was_new();
+            break;
+        case store::Fate::stale:
+            if (r.speculative_ && r.decided_on_ == 0 && answer.version > 0) guess.was_known();
+            r.decide_again_ = true;
+            break;
+        case store::Fate::duplicate:
+            r.outcome_ = {.duplicate = true, .version = answer.version};
+            r.error_ = nullptr;
+            break;
+        case store::Fate::unique_key_taken:
+            r.error_ = std::make_exception_ptr(Error{
+                Code::unique_key_taken,
+                fmt::format("unique key \"{}\" of workflow \"{}\" is held by the active "
+                            "instance \"{}\"; \"{}\" can't take it",
+                            r.commit.append->unique_key, r.workflow->name, answer.holder, r.id)});
+            break;
+        case store::Fate::fence_lost:
+            r.error_ = std::make_exception_ptr(FenceLost{});
+            break;
+        case store::Fate::failed:
+            r.error_ = answer.error;
+            break;
+    }
+    if (r.decide_again_ && ++r.races >= most_races && !r.never_gives_up()) {
+        r.decide_again_ = false;
+        r.error_ = std::make_exception_ptr(Error{
+            Code::conflict, fmt::format("instance \"{}\" of \"{}\" was changed by others {} times "
+                                        "while this input was decided; nothing was written",
+                                        r.id, r.workflow->name, most_races)});
+    }
+    r.instance.reset();
+    if (r.decide_again_) {
+        r.retry_by_owner(request);
+        if (request) later.push_back(std::move(request));
+    } else if (r.finishes_quickly(r.error_ != nullptr)) {
+        r.finish(std::move(request), std::move(r.outcome_), r.error_);
+    } else {
+        later.push_back(std::move(request));
+    }
+}
+
+void Instances::launch_born(Request& request, const store::Answer& answer) {
+    auto& append = *request.commit.append;
+    for (std::size_t i = 0; i < append.puts.size(); ++i) {
+        auto& put = append.puts[i];
+        if (!put.born_claimed) continue;
+        store::Item item;
+        item.id = answer.items[i];
+        item.line = {put.kind, append.instance.type, std::move(put.name)};
+        item.instance = append.instance;
+        item.sequence = answer.version;
+        item.index = static_cast<std::int32_t>(i);
+        item.payload = std::move(put.payload);
+        item.envelope = request.commit.envelope;
+        item.envelope.causation = append.events.front().id;
+        item.created_at = answer.at;
+        item.attempts = 1;
+        item.session = put.born_claimed->session;
+        item.fence = put.born_claimed->fence;
+        parts_.born.launch(std::move(item));
+    }
+}
+
+void Instances::cancel_born(Request& request) {
+    if (!request.commit.append) return;
+    for (auto& put : request.commit.append->puts) {
+        if (!put.born_claimed) continue;
+        parts_.born.cancel(*request.workflow, put.name);
+        put.born_claimed.reset();
+    }
+}
+
+std::unique_ptr<detail::State> Instances::state_of(const Registered& workflow,
+                                                   const std::string& id,
+                                                   const store::Loaded& loaded) {
+    const auto& model = *workflow.model;
+    auto sequence = loaded.snapshot ? loaded.snapshot->sequence : 0;
+    const auto fail = [&](const std::string& name, const char* what) -> Error {
+        return {Code::workflow, fmt::format("workflow \"{}\", instance \"{}\", sequence {}, {}: {}",
+                                            workflow.name, id, sequence, name, what)};
+    };
+    std::string name = "snapshot";
+    try {
+        auto state =
+            loaded.snapshot ? model.restore(loaded.snapshot->payload.bytes) : model.fresh();
+        for (const auto& event : loaded.events) {
+            ++sequence;
+            name = event.name;
+            if (event.kind == store::EventKind::user)
+                model.evolve(*state, event.name, event.payload.bytes);
+        }
+        return state;
+    } catch (const Error& e) {
+        throw Error{e.code(), fail(name, e.what()).what()};
+    } catch (const std::exception& e) {
+        throw fail(name, e.what());
+    } catch (...) {
+        throw fail(name, "something that is not a std::exception");
+    }
+}
+
+std::unique_ptr<detail::State> Instances::load_state(const Registered& workflow,
+                                                     const std::string& id, store::Version at) {
+    const store::LoadRequest wanted{.instance = {workflow.name, id},
+                                    .snapshot_version = workflow.model->version(),
+                                    .up_to = at};
+    const auto loaded = std::move(parts_.store.load({&wanted, 1}).front());
+    if (!loaded.row) return nullptr;
+    return state_of(workflow, id, loaded);
+}
+
+void Request::settled(Owned self, store::Answer answer, std::vector<Owned>& later) {
+    std::unique_ptr<Request> request{static_cast<Request*>(self.release())};
+    instances->conclude(std::move(request), std::move(answer), later);
+}
+
+void Request::resume(Owned self) {
+    std::unique_ptr<Request> request{static_cast<Request*>(self.release())};
+    if (decide_again_) {
+        decide_again_ = false;
+        instances->send(std::move(request));
+    } else {
+        finish(std::move(request), std::move(outcome_), error_);
+    }
+}
+
+}  // namespace pawl::engine

@@ -1,0 +1,117 @@
+/// Instances in memory: one at a time decides for each, on the state after the input before.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/pool.hpp"
+#include "base/random.hpp"
+#include "engine/committer.hpp"
+#include "engine/request.hpp"
+
+namespace pawl::engine {
+
+/// An instance's state after everything that was decided, durable or on its way.
+struct CachedInstance {
+    const Registered* workflow = nullptr;
+    std::string id;
+
+    std::mutex mutex;  ///< of the mailbox; never held while the user's code runs
+    std::unique_ptr<Request> first;
+    Request* last = nullptr;
+    bool busy = false;  ///< a thread is deciding for this instance; only it touches what follows
+
+    std::unique_ptr<detail::State> state;  ///< none: to be loaded
+    store::Version version = 0;
+    store::Version snapshot_at = 0;
+    bool speculative = false;  ///< taken for new without a look
+    std::shared_ptr<Chain> chain;
+
+    void forget() {
+        state.reset();
+        chain.reset();
+        version = snapshot_at = 0;
+        speculative = false;
+    }
+};
+
+/// Claims for effects that this process performs itself, and what becomes of them.
+class BornClaims {
+public:
+    virtual ~BornClaims() = default;
+    /// A claim if this process handles that effect and has room for it.
+    virtual std::optional<store::Claim> reserve(const Registered& workflow,
+                                                const std::string& effect) = 0;
+    /// Reserved, but never committed.
+    virtual void cancel(const Registered& workflow, const std::string& effect) = 0;
+    /// Committed: perform it.
+    virtual void launch(store::Item item) = 0;
+};
+
+/// Thread-safe.
+class Instances {
+public:
+    struct Options {
+        std::size_t cached = 0;
+        std::size_t payload_limit = 0;
+    };
+    struct Parts {
+        store::Store& store;
+        Committer& committer;
+        base::Pool& callbacks;
+        base::Random& random;
+        const Clock& clock;
+        BornClaims& born;
+    };
+    Instances(Parts parts, Options options);
+
+    /// Decides the request now, or leaves it to the thread that is deciding for its instance.
+    /// Ends with `Request::finish`, whatever happens.
+    void send(std::unique_ptr<Request> request);
+    /// The same for a caller that waits, and that commits by itself (`Committer::help`) after this.
+    void send_and_help(std::unique_ptr<Request> request);
+    /// Again, after a lost race, by the caller that waits.
+    void send_again(std::unique_ptr<Request> request);
+    /// Goes on deciding for an instance that was handed over.
+    void take_over(const std::shared_ptr<CachedInstance>& instance);
+    /// Of a request whose Commit has its answer; on the committing thread.
+    void conclude(std::unique_ptr<Request> request, store::Answer answer,
+                  std::vector<Job::Owned>& later);
+
+    /// The state after sequence `at` (0: the last) as committed; null if there is no such instance.
+    std::unique_ptr<detail::State> load_state(const Registered& workflow, const std::string& id,
+                                              store::Version at);
+
+private:
+    struct Shard {
+        std::mutex mutex;
+        std::list<std::shared_ptr<CachedInstance>> recent;  ///< latest first
+        std::unordered_map<std::string, std::list<std::shared_ptr<CachedInstance>>::iterator> index;
+    };
+    static constexpr std::size_t shard_count = 16;
+
+    std::shared_ptr<CachedInstance> find(const Registered& workflow, const std::string& id);
+    bool enqueue(std::unique_ptr<Request> request);
+    void drive(const std::shared_ptr<CachedInstance>& instance);
+    void decide(CachedInstance& instance, std::unique_ptr<Request> request);
+    void ensure_state(CachedInstance& instance, const Request& request);
+    void plan(CachedInstance& instance, Request& request);
+    void plan_accepted(CachedInstance& instance, Request& request, detail::Draft draft);
+    void abandon(CachedInstance& instance, std::unique_ptr<Request> request,
+                 std::exception_ptr error);
+    void launch_born(Request& request, const store::Answer& answer);
+    void cancel_born(Request& request);
+    std::unique_ptr<detail::State> state_of(const Registered& workflow, const std::string& id,
+                                            const store::Loaded& loaded);
+
+    Parts parts_;
+    Options options_;
+    std::unique_ptr<Moment::Source> uuids_;
+    std::vector<std::unique_ptr<Shard>> shards_;
+};
+
+}  // namespace pawl::engine
