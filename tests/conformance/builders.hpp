@@ -35,6 +35,10 @@ public:
     operator const Commit&() const { return commit_; }
     Commit build() const { return commit_; }
 
+    CommitBuilder& expect(Version version) {
+        commit_.append->expected = version;
+        return *this;
+    }
     CommitBuilder& event(std::string name) { return event(conformance::event(std::move(name))); }
     CommitBuilder& event(Event event) {
         commit_.append->events.push_back(std::move(event));
