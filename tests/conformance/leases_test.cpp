@@ -1,0 +1,269 @@
+#include <pawl/error.hpp>
+
+#include "conformance/store_test.hpp"
+
+namespace pawl::store::conformance {
+namespace {
+
+class Leases : public StoreTest {
+protected:
+    // Claims the marked item alone in a process that then dies.
+    Item lose_alone() {
+        const auto claimed = claim_lost(open_session(10s), {effects("Do")}).items;
+        EXPECT_EQ(claimed.size(), 1u);
+        clock.advance(10s);
+        reap();
+        return claimed.empty() ? Item{} : claimed[0];
+    }
+    void reap() { claim(open_session(), {effects("Nothing")}); }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, Leases, testing::ValuesIn(stores_under_test()), name_of_store);
+
+TEST_P(Leases, EndAtTheirTimeAndNotBefore) {
+    const auto ids = create(order("1"), {"Do"});
+    const SessionId dying = open_session(10s);
+    claim_one(dying, effects("Do"));
+    const SessionId living = open_session();
+    clock.advance(10s - 1us);
+    EXPECT_FALSE(claim(living, {effects("Do")}).lost_ones_wait);
+    EXPECT_EQ(item(ids[0])->session, dying);
+    clock.advance(1us);
+    EXPECT_TRUE(claim(living, {effects("Do")}).lost_ones_wait);
+    const auto lost = item(ids[0]);
+    EXPECT_EQ(lost->session, 0);
+    EXPECT_EQ(lost->fence, 0);
+    EXPECT_EQ(lost->due_at, clock.now());
+    EXPECT_EQ(lost->attempts, 1) << "a lost attempt stays counted";
+    EXPECT_EQ(lost->losses, 1);
+    EXPECT_EQ(lost->losses_alone, 0);
+}
+
+TEST_P(Leases, ThatPassMakeTheItemClaimableAgainWithoutRepair) {
+    const auto ids = create(order("1"), {"Do"});
+    claim_one(open_session(10s), effects("Do"));
+    clock.advance(10s);
+    const Claimed again = claim_lost(open_session(), {effects("Do")});
+    ASSERT_EQ(ids_of(again.items), ids);
+    EXPECT_EQ(again.items[0].attempts, 2);
+    EXPECT_EQ(again.items[0].losses, 1);
+    EXPECT_FALSE(again.lost_ones_wait) << "it was the only one";
+}
+
+TEST_P(Leases, AreRenewedForEverythingTheSessionHolds) {
+    create(order("1"), {"Do", "Do"});
+    const SessionId session = open_session(10s);
+    const auto held = claim(session, {effects("Do")}).items;
+    for (int i = 0; i < 5; ++i) {
+        clock.advance(9s);
+        EXPECT_TRUE(store->renew(session, 10s));
+        const Claimed other = claim(open_session(), {effects("Do")});
+        EXPECT_THAT(other.items, IsEmpty());
+        EXPECT_FALSE(other.lost_ones_wait);
+    }
+    EXPECT_EQ(commit(settling().ack(held[0]).ack(held[1])).fate, Fate::committed);
+}
+
+TEST_P(Leases, CanBeRenewedLateIfNobodyTookTheClaims) {
+    create(order("1"), {"Do"});
+    const SessionId session = open_session(10s);
+    const Item held = claim_one(session, effects("Do"));
+    clock.advance(1h);
+    EXPECT_TRUE(store->renew(session, 10s));
+    clock.advance(9s);
+    reap();
+    EXPECT_EQ(commit(settling().ack(held)).fate, Fate::committed);
+}
+
+TEST_P(Leases, CanNotBeRenewedOnceTheClaimsAreTaken) {
+    create(order("1"), {"Do"});
+    const SessionId session = open_session(10s);
+    claim_one(session, effects("Do"));
+    clock.advance(10s);
+    reap();
+    EXPECT_FALSE(store->renew(session, 10s));
+    EXPECT_FALSE(store->renew(123456, 10s));
+}
+
+TEST_P(Leases, HoldBackTheClaimOfASessionThatLetItsOwnPass) {
+    create(order("1"), {"Do"});
+    const SessionId session = open_session(10s);
+    clock.advance(10s);
+    try {
+        claim(session, {effects("Do")});
+        FAIL();
+    } catch (const Error& e) {
+        EXPECT_EQ(e.code(), Code::unknown);
+    }
+    EXPECT_EQ(store->items({})[0].attempts, 0);
+    EXPECT_TRUE(store->renew(session, 10s)) << "the failed call changed nothing";
+    EXPECT_EQ(claim(session, {effects("Do")}).items.size(), 1u);
+}
+
+TEST_P(Leases, ThatWereLostLeaveAnOldWordThatChangesNothing) {
+    const auto ids = create(order("1"), {"Do"});
+    const Item old = claim_one(open_session(10s), effects("Do"));
+    clock.advance(10s);
+    const SessionId session = open_session();
+    const Item current = claim_lost(session, {effects("Do")}).items.at(0);
+
+    EXPECT_EQ(commit(settling().ack(old)).fate, Fate::fence_lost);
+    EXPECT_EQ(commit(settling().retry(old, 1s, "x")).fate, Fate::fence_lost);
+    EXPECT_EQ(commit(settling().bury(old, "x")).fate, Fate::fence_lost);
+    EXPECT_EQ(commit(on(order("2"), 0).event("A").ack(old)).fate, Fate::fence_lost);
+    store->release(std::vector<std::pair<ItemId, Fence>>{{old.id, old.fence}});
+    store->close_session(old.session);
+    EXPECT_FALSE(store->renew(old.session, 1h));
+
+    EXPECT_FALSE(load(order("2")).row);
+    const auto held = item(ids[0]);
+    EXPECT_EQ(held->session, session);
+    EXPECT_EQ(held->fence, current.fence);
+    EXPECT_EQ(held->attempts, 2);
+    EXPECT_EQ(held->last_error, "");
+    EXPECT_EQ(store->count_dead_letters({}), 0);
+    EXPECT_EQ(commit(settling().ack(current)).fate, Fate::committed);
+}
+
+TEST_P(Leases, OfferWhatWasLostAlone) {
+    const auto ids = create(order("1"), {"Do", "Do", "Do"});
+    claim(open_session(10s), {effects("Do")}, 2);
+    clock.advance(10s);
+    const SessionId session = open_session();
+    const Claimed others = claim(session, {effects("Do")});
+    EXPECT_THAT(ids_of(others.items), ElementsAre(ids[2])) << "only what was never lost";
+    EXPECT_TRUE(others.lost_ones_wait);
+    EXPECT_EQ(others.next_due, std::nullopt) << "for a call of this sort";
+
+    const Claimed first = claim_lost(session, {effects("Do")});
+    EXPECT_THAT(ids_of(first.items), ElementsAre(ids[0]));
+    EXPECT_TRUE(first.lost_ones_wait);
+    EXPECT_EQ(first.next_due, clock.now());
+    const Claimed second = claim_lost(session, {effects("Do")});
+    EXPECT_THAT(ids_of(second.items), ElementsAre(ids[1]));
+    EXPECT_FALSE(second.lost_ones_wait);
+    EXPECT_THAT(claim_lost(session, {effects("Do")}).items, IsEmpty());
+}
+
+TEST_P(Leases, OfferLostOnesOfTheLinesAskedForOnly) {
+    create(order("1"), {"Do", "Other"});
+    claim(open_session(10s), {effects("Do"), effects("Other")});
+    clock.advance(10s);
+    const SessionId session = open_session();
+    EXPECT_FALSE(claim(session, {effects("Third")}).lost_ones_wait);
+    const auto items = claim_lost(session, {effects("Other")}).items;
+    ASSERT_EQ(items.size(), 1u);
+    EXPECT_EQ(items[0].line, effects("Other"));
+    EXPECT_FALSE(claim(session, {effects("Other")}).lost_ones_wait);
+    EXPECT_TRUE(claim(session, {effects("Do")}).lost_ones_wait);
+}
+
+TEST_P(Leases, CountLossesThatWereSufferedAlone) {
+    const auto ids = create(order("1"), {"Do"});
+    claim_one(open_session(10s), effects("Do"));
+    clock.advance(10s);
+    reap();
+    EXPECT_EQ(item(ids[0])->losses_alone, 0) << "it was not claimed as a lost one";
+    lose_alone();
+    EXPECT_EQ(item(ids[0])->losses, 2);
+    EXPECT_EQ(item(ids[0])->losses_alone, 1);
+    lose_alone();
+    EXPECT_EQ(item(ids[0])->attempts, 3);
+    EXPECT_EQ(item(ids[0])->losses, 3);
+    EXPECT_EQ(item(ids[0])->losses_alone, 2);
+}
+
+TEST_P(Leases, DoNotBlameAnItemThatHadNeighbours) {
+    const auto ids = create(order("1"), {"Do", "Do"});
+    claim(open_session(10s), {effects("Do")});
+    clock.advance(10s);
+    create(order("2"), {"Do"});
+    const SessionId session = open_session(10s);
+    EXPECT_EQ(claim_lost(session, {effects("Do")}).items.size(), 1u);
+    EXPECT_EQ(claim(session, {effects("Do")}).items.size(), 1u);
+    clock.advance(10s);
+    reap();
+    for (const auto& lost : store->items({})) {
+        EXPECT_EQ(lost.losses, lost.id == ids[0] ? 2 : 1);
+        EXPECT_EQ(lost.losses_alone, 0);
+    }
+}
+
+TEST_P(Leases, ClearTheMarkWithAWord) {
+    const auto ids = create(order("1"), {"Do"});
+    claim_one(open_session(10s), effects("Do"));
+    clock.advance(10s);
+    const SessionId session = open_session();
+    const Item alone = claim_lost(session, {effects("Do")}).items.at(0);
+    commit(settling().retry(alone, 0s, "failed in an orderly way"));
+    const Claimed again = claim(session, {effects("Do")});
+    EXPECT_EQ(ids_of(again.items), ids);
+    EXPECT_FALSE(again.lost_ones_wait);
+    EXPECT_EQ(again.items.at(0).losses, 1);
+}
+
+TEST_P(Leases, KeepTheMarkOfWhatIsGivenBack) {
+    create(order("1"), {"Do", "Do"});
+    claim(open_session(10s), {effects("Do")});
+    clock.advance(10s);
+    const SessionId session = open_session();
+    const Item released = claim_lost(session, {effects("Do")}).items.at(0);
+    store->release(std::vector<std::pair<ItemId, Fence>>{{released.id, released.fence}});
+    EXPECT_EQ(item(released.id)->losses, 1);
+    claim_lost(session, {effects("Do")});
+    store->close_session(session);
+    const Claimed after = claim(open_session(), {effects("Do")});
+    EXPECT_THAT(after.items, IsEmpty());
+    EXPECT_TRUE(after.lost_ones_wait);
+}
+
+TEST_P(Leases, EndWithTheirSessionWithoutChargingAnAttempt) {
+    const auto ids = create(order("1"), {"Do", "Do"});
+    const SessionId session = open_session();
+    const auto held = claim(session, {effects("Do")}).items;
+    clock.advance(1s);
+    store->close_session(session);
+    for (const ItemId id : ids) {
+        const auto back = item(id);
+        EXPECT_EQ(back->attempts, 0);
+        EXPECT_EQ(back->losses, 0);
+        EXPECT_EQ(back->due_at, clock.now());
+        EXPECT_EQ(back->session, 0);
+        EXPECT_EQ(back->fence, 0);
+    }
+    EXPECT_FALSE(store->renew(session, 1h));
+    EXPECT_EQ(commit(settling().ack(held[0])).fate, Fate::fence_lost);
+    const Claimed again = claim(open_session(), {effects("Do")});
+    EXPECT_EQ(ids_of(again.items), ids);
+    EXPECT_FALSE(again.lost_ones_wait);
+    store->close_session(session);
+    EXPECT_EQ(item(ids[0])->attempts, 1) << "closing twice changes nothing";
+}
+
+TEST_P(Leases, CoverWhatWasBornClaimed) {
+    const SessionId session = open_session(10s);
+    const auto id = commit(on(order("1"), 0).event("A").born("Do", {session, 5})).items.at(0);
+    clock.advance(10s);
+    reap();
+    EXPECT_EQ(item(id)->losses, 1);
+    EXPECT_EQ(item(id)->attempts, 1);
+    EXPECT_EQ(claim_lost(open_session(), {effects("Do")}).items.size(), 1u);
+}
+
+TEST_P(Leases, OfSeveralSessionsEndApart) {
+    create(order("1"), {"Do", "Do", "Do"});
+    const SessionId brief = open_session(5s);
+    const SessionId medium = open_session(10s);
+    const SessionId lasting = open_session(1h);
+    for (const SessionId session : {brief, medium, lasting})
+        EXPECT_EQ(claim(session, {effects("Do")}, 1).items.size(), 1u);
+    EXPECT_NE(brief, medium);
+    EXPECT_NE(medium, lasting);
+    clock.advance(10s);
+    reap();
+    EXPECT_FALSE(store->renew(brief, 1s));
+    EXPECT_FALSE(store->renew(medium, 1s));
+    EXPECT_TRUE(store->renew(lasting, 1h));
+}
+
+}  // namespace
+}  // namespace pawl::store::conformance
