@@ -1,0 +1,211 @@
+#include "store/sql/claiming.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pawl/error.hpp>
+#include <set>
+
+#include "store/sql/records.hpp"
+
+namespace pawl::store::sql {
+namespace {
+
+using Queue = std::set<std::pair<Time, ItemId>>;  // oldest due first, ties by id
+
+// One item of each line in turn, in the order of the interests, until `limit` is reached: a long
+// line never starves a short one.
+Queue choose_in_turn(std::vector<Queue> lines, std::size_t limit) {
+    Queue chosen;
+    bool some = true;
+    while (some && chosen.size() < limit) {
+        some = false;
+        for (auto& line : lines) {
+            if (line.empty() || chosen.size() == limit) continue;
+            chosen.insert(line.extract(line.begin()));
+            some = true;
+        }
+    }
+    return chosen;
+}
+
+// The one that is due longest.
+Queue choose_one(std::vector<Queue> lines, std::size_t limit) {
+    Queue all;
+    for (auto& line : lines) all.merge(line);
+    if (limit == 0) return {};
+    if (all.size() > 1) all.erase(std::next(all.begin()), all.end());
+    return all;
+}
+
+}  // namespace
+
+SessionId Claiming::open_session(const SessionOptions& options) {
+    const auto connection = database_.write(Purpose::claim);
+    Transaction transaction{*connection, Access::write};
+    SessionId id = 0;
+    connection->query(sql_.counters.next_session, {}, [&](const Row& row) { id = row.number(0); });
+    connection->run(sql_.sessions.add,
+                    {id, database_.now() + options.lease, given_text(options.owner)});
+    transaction.commit();
+    return id;
+}
+
+bool Claiming::renew(SessionId session, Duration lease) {
+    const auto connection = database_.write(Purpose::renewal);
+    Transaction transaction{*connection, Access::write};
+    const bool renewed =
+        connection->run(sql_.sessions.renew, {session, database_.now() + lease}) > 0;
+    transaction.commit();
+    return renewed;
+}
+
+void Claiming::close_session(SessionId session) {
+    {
+        const auto connection = database_.write(Purpose::claim);
+        Transaction transaction{*connection, Access::write};
+        connection->run(sql_.items.release_session, {session, database_.now()});
+        connection->run(sql_.sessions.remove, {session});
+        transaction.commit();
+    }
+    database_.announce();
+}
+
+void Claiming::release(std::span<const std::pair<ItemId, Fence>> items) {
+    {
+        const auto connection = database_.write(Purpose::claim);
+        Transaction transaction{*connection, Access::write};
+        const Time now = database_.now();
+        Rows rows;
+        for (const auto& [id, fence] : items) rows.add({id, fence, now});
+        connection->run(sql_.items.release, rows);
+        transaction.commit();
+    }
+    database_.announce();
+}
+
+Claimed Claiming::claim(const ClaimRequest& request) {
+    Claimed claimed{.now = database_.now()};
+    {
+        const auto reader = database_.read();
+        Transaction transaction{*reader, Access::read};
+        const Sight sight = look(*reader, request, claimed.now);
+        transaction.commit();
+        if (!sight.something_to_do) {
+            claimed.next_due = sight.next_due;
+            claimed.lost_ones_wait = sight.lost_ones_wait;
+            return claimed;
+        }
+    }
+    const auto writer = database_.write(Purpose::claim);
+    Transaction transaction{*writer, Access::write};
+    claimed.now = database_.now();
+    check_session(*writer, request.claim.session, claimed.now);
+    reap_expired(*writer, claimed.now);
+    const auto lines = wanted_lines(*writer, request);
+    claimed.items = take(*writer, request.claim, choose(*writer, request, lines, claimed.now));
+    Sight left;
+    see_waiting(*writer, request, lines, claimed.now, left);
+    claimed.next_due = left.next_due;
+    claimed.lost_ones_wait = left.lost_ones_wait;
+    transaction.commit();
+    return claimed;
+}
+
+Claiming::Sight Claiming::look(Connection& connection, const ClaimRequest& request, Time now) {
+    Sight sight;
+    check_session(connection, request.claim.session, now);
+    connection.query(sql_.sessions.expired, {now},
+                     [&](const Row&) { sight.something_to_do = true; });
+    if (sight.something_to_do) return sight;
+    see_waiting(connection, request, wanted_lines(connection, request), now, sight);
+    sight.something_to_do = request.limit > 0 && sight.next_due && *sight.next_due <= now;
+    return sight;
+}
+
+void Claiming::check_session(Connection& connection, SessionId session, Time now) {
+    bool open = false;
+    connection.query(sql_.sessions.find, {session},
+                     [&](const Row& row) { open = row.time(0) > now; });
+    if (!open)
+        throw Error{Code::unknown,
+                    fmt::format("claim for session {}: its lease has passed; renew it, or open "
+                                "another if that fails",
+                                session)};
+}
+
+std::vector<Claiming::WantedLine> Claiming::wanted_lines(Connection& connection,
+                                                         const ClaimRequest& request) {
+    std::vector<WantedLine> lines;
+    for (const auto& [line, limit] : request.interests) {
+        const LineView view{line.kind, line.type, line.name};
+        if (const auto ref = interned_.find(connection, view)) lines.push_back({*ref, limit});
+    }
+    return lines;
+}
+
+void Claiming::see_waiting(Connection& connection, const ClaimRequest& request,
+                           const std::vector<WantedLine>& lines, Time now, Sight& sight) {
+    Rows keys;
+    for (const auto& wanted : lines) {
+        keys.add({wanted.line, 0});
+        keys.add({wanted.line, 1});
+    }
+    connection.query(sql_.items.first_due, keys, [&](std::size_t key, const Row& row) {
+        const Time due = row.time(0);
+        const bool lost = key % 2 == 1;
+        if (lost && due <= now) sight.lost_ones_wait = true;
+        if (lost == request.lost_ones)
+            sight.next_due = std::min(sight.next_due.value_or(Time::max()), due);
+    });
+}
+
+// What an expired session held ended without a word.
+void Claiming::reap_expired(Connection& connection, Time now) {
+    std::vector<SessionId> expired;
+    connection.query(sql_.sessions.expired, {now},
+                     [&](const Row& row) { expired.push_back(row.number(0)); });
+    for (const SessionId session : expired) {
+        bool lost_alone = false;
+        connection.query(sql_.items.held, {session}, [&](const Row& row) {
+            lost_alone = row.number(0) == 1 && row.number(1) == 1;
+        });
+        connection.run(sql_.items.lose, {session, now, lost_alone ? 1 : 0});
+        connection.run(sql_.sessions.remove, {session});
+    }
+}
+
+std::vector<ItemId> Claiming::choose(Connection& connection, const ClaimRequest& request,
+                                     const std::vector<WantedLine>& lines, Time now) {
+    Rows keys;
+    for (const auto& wanted : lines) {
+        const auto limit = std::min(wanted.limit, request.limit);
+        keys.add({wanted.line, request.lost_ones ? 1 : 0, now, static_cast<std::int64_t>(limit)});
+    }
+    std::vector<Queue> queues(lines.size());
+    connection.query(sql_.items.ready, keys, [&](std::size_t key, const Row& row) {
+        queues[key].emplace(row.time(1), row.number(0));
+    });
+    const auto chosen = request.lost_ones ? choose_one(std::move(queues), request.limit)
+                                          : choose_in_turn(std::move(queues), request.limit);
+    std::vector<ItemId> items;
+    for (const auto& [due, id] : chosen) items.push_back(id);
+    return items;
+}
+
+std::vector<Item> Claiming::take(Connection& connection, const Claim& claim,
+                                 const std::vector<ItemId>& items) {
+    Rows claims;
+    Rows keys;
+    for (const ItemId id : items) {
+        claims.add({id, claim.session, claim.fence});
+        keys.add({id});
+    }
+    connection.run(sql_.items.claim, claims);
+    std::vector<Unnamed<Item>> rows;
+    connection.query(sql_.items.rows, keys,
+                     [&](std::size_t, const Row& row) { rows.push_back(read_item_row(row)); });
+    return finish_all(std::move(rows), interned_, connection);
+}
+
+}  // namespace pawl::store::sql

@@ -1,0 +1,54 @@
+/// Sessions and claims: who works on what, and what becomes of it when they are gone.
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "store/sql/database.hpp"
+#include "store/sql/interned.hpp"
+#include "store/store.hpp"
+
+namespace pawl::store::sql {
+
+/// Thread-safe as far as the database's leases are.
+class Claiming {
+public:
+    Claiming(Database& database, Interned& interned)
+        : database_(database), sql_(database.statements()), interned_(interned) {}
+
+    SessionId open_session(const SessionOptions& options);
+    bool renew(SessionId session, Duration lease);
+    void close_session(SessionId session);
+    /// Looks first, and asks for the turn to write only if there is something to take or to reap.
+    Claimed claim(const ClaimRequest& request);
+    void release(std::span<const std::pair<ItemId, Fence>> items);
+
+private:
+    /// A line that has ever had an item, in the order of the interests.
+    struct WantedLine {
+        Ref line = 0;
+        std::size_t limit = 0;
+    };
+    struct Sight {
+        std::optional<Time> next_due;
+        bool lost_ones_wait = false;
+        bool something_to_do = false;
+    };
+
+    Sight look(Connection& connection, const ClaimRequest& request, Time now);
+    void check_session(Connection& connection, SessionId session, Time now);
+    std::vector<WantedLine> wanted_lines(Connection& connection, const ClaimRequest& request);
+    void see_waiting(Connection& connection, const ClaimRequest& request,
+                     const std::vector<WantedLine>& lines, Time now, Sight& sight);
+    void reap_expired(Connection& connection, Time now);
+    std::vector<ItemId> choose(Connection& connection, const ClaimRequest& request,
+                               const std::vector<WantedLine>& lines, Time now);
+    std::vector<Item> take(Connection& connection, const Claim& claim,
+                           const std::vector<ItemId>& items);
+
+    Database& database_;
+    const Statements& sql_;
+    Interned& interned_;
+};
+
+}  // namespace pawl::store::sql

@@ -1,0 +1,56 @@
+/// What a SQL store needs of its database besides a connection: turns to write, a clock, a watch.
+#pragma once
+
+#include <memory>
+#include <pawl/time.hpp>
+
+#include "store/sql/connection.hpp"
+#include "store/sql/statements.hpp"
+#include "store/store.hpp"
+
+namespace pawl::store::sql {
+
+/// What a write is for: how long it may wait for its turn, and what it may lose.
+enum class Purpose : std::uint8_t {
+    group,    ///< durable when its commit returns
+    claim,    ///< may be undone by a power failure, which ends every claimant too
+    renewal,  ///< like a claim, and goes before every waiting group
+};
+
+class Database {
+public:
+    virtual ~Database() = default;
+
+    /// A connection that is used by one thread and goes back when the lease ends.
+    class Lease {
+    public:
+        Lease(Database& database, Connection& connection, Access access)
+            : database_(&database), connection_(connection), access_(access) {}
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+        ~Lease() { database_->give_back(connection_, access_); }
+
+        Connection& operator*() const { return connection_; }
+        Connection* operator->() const { return &connection_; }
+
+    private:
+        Database* database_;
+        Connection& connection_;
+        Access access_;
+    };
+
+    virtual Time now() = 0;
+    virtual const Statements& statements() const = 0;
+    /// Waits, with a deadline, until it may write; then throws `busy`.
+    virtual Lease write(Purpose purpose) = 0;
+    virtual Lease read() = 0;
+    /// Tells the watches of other processes that there is something for them.
+    virtual void announce() noexcept = 0;
+    virtual std::unique_ptr<Watch> watch() = 0;
+
+private:
+    friend class Lease;
+    virtual void give_back(Connection& connection, Access access) noexcept = 0;
+};
+
+}  // namespace pawl::store::sql

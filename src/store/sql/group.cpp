@@ -1,0 +1,190 @@
+#include "store/sql/group.hpp"
+
+#include "base/check.hpp"
+#include "store/sql/shard.hpp"
+
+namespace pawl::store::sql {
+
+void Group::clear() {
+    instances_.clear();
+    instance_at_.clear();
+    items_.clear();
+    item_at_.clear();
+    new_items_.clear();
+    inputs_.clear();
+    unique_keys_.clear();
+    freed_keys_.clear();
+    sessions_.clear();
+    counters_ = counters_before_ = {};
+    rows_.clear();
+}
+
+void Group::apply(Connection& connection, const Run& run, BrokenChains& broken) {
+    base::check(run.commits.size() == run.answers.size(), "there is an answer for every Commit");
+    clear();
+    connection_ = &connection;
+    run_ = run;
+    read_guards();
+    for (std::size_t i = 0; i < run.commits.size(); ++i) {
+        const Commit& commit = run.commits[i];
+        const bool chain_broken =
+            commit.append && !broken.empty() && broken.contains(commit.append->instance);
+        Answer& answer = run.answers[i];
+        answer = judge(commit, chain_broken);
+        answer.at = run.now;
+        if (answer.fate == Fate::committed)
+            accept(commit, answer);
+        else if (commit.append)
+            broken.insert(commit.append->instance);
+    }
+    if (run.access == Access::write) write();
+}
+
+void Group::accept(const Commit& commit, Answer& answer) {
+    for (const auto& settlement : commit.settlements) settle(settlement);
+    accept_inbox(commit);
+    accept_messages(commit);
+    if (!commit.append) return;
+
+    const Append& append = *commit.append;
+    if (append.events.empty()) {
+        base::check(append.cancels.empty() && append.puts.empty(),
+                    "a Commit without events cancels and puts nothing");
+        return;
+    }
+    GroupInstance& instance = instances_[instance_of(append)];
+    append_events(commit, instance);
+    for (const auto& key : append.cancels) remove_timers(instance, Which::keyed, key);
+    if (append.finished) remove_timers(instance, Which::all);
+    put_items(commit, instance, answer);
+    answer.version = instance.version;
+}
+
+void Group::settle(const Settlement& settlement) {
+    // Twice in one Commit is once: the first word counts.
+    if (!holds_fence(settlement)) return;
+    GroupItem& item = items_[item_at_.at(settlement.item)];
+    item.claimed = false;
+    item.last_word = &settlement;
+    item.removed = settlement.verdict != Verdict::retry;
+    if (settlement.verdict != Verdict::ack) {
+        rows_.failures.add({item.id, item.attempts, run_.now, text(settlement.reason)});
+        ++item.failures;
+    } else if (settlement.ending != Ending::applied) {
+        rows_.endings.add({item.id, item.line, item.instance, static_cast<int>(settlement.ending),
+                           run_.now, given_bytes(item.key), given_text(settlement.ending_reason)});
+    }
+}
+
+void Group::create(const Commit& commit, GroupInstance& instance) {
+    instance.is_new = true;
+    instance.type = words_.name(*connection_, instance.name.type);
+    instance.ref = ++counters_.instance;
+    instance.tenant = commit.envelope.tenant;
+}
+
+void Group::append_events(const Commit& commit, GroupInstance& instance) {
+    const Append& append = *commit.append;
+    const Envelope& envelope = commit.envelope;
+    if (instance.ref == 0) create(commit, instance);
+    for (const auto& event : append.events) {
+        rows_.events.add({++counters_.position, instance.ref, ++instance.version, run_.now,
+                          words_.name(*connection_, event.name), static_cast<int>(event.kind),
+                          static_cast<int>(event.payload.encoding), bytes(event.id),
+                          given_bytes(envelope.causation), given_text(envelope.correlation),
+                          given_text(envelope.conversation), given_text(envelope.tenant),
+                          given_text(envelope.trace), bytes(event.payload.bytes)});
+    }
+    instance.is_changed = true;
+    if (append.finished) instance.finished_at = run_.now;
+    hold_unique_key(instance, append.unique_key);
+    if (!append.input_id.empty()) {
+        inputs_[{instance_of(append), append.input_id}] = instance.version;
+        rows_.inputs.add({instance.ref, bytes(append.input_id), instance.version, run_.now});
+    }
+    if (append.snapshot) {
+        const Snapshot& snapshot = *append.snapshot;
+        base::check(snapshot.sequence <= instance.version, "a snapshot is of committed events");
+        rows_.snapshots.add({instance.ref, snapshot.sequence, snapshot.version,
+                             static_cast<int>(snapshot.payload.encoding),
+                             bytes(snapshot.payload.bytes)});
+    }
+}
+
+// An instance holds at most one key, and none when it is finished.
+void Group::hold_unique_key(GroupInstance& instance, std::string_view key) {
+    if (key.empty() && !instance.finished_at) return;
+    const std::string_view type = instance.name.type;
+    if (!instance.unique_key.empty()) {
+        freed_keys_.push_back(std::move(instance.unique_key));
+        const auto [at, unread] = unique_keys_.try_emplace({type, freed_keys_.back()});
+        if (unread) at->second.holder_before = instance.ref;
+        at->second.holder = 0;
+    }
+    instance.unique_key = instance.finished_at ? std::string_view{} : key;
+    if (instance.unique_key.empty()) return;
+    auto& taken = unique_keys_.at({type, key});
+    taken.holder = instance.ref;
+    taken.holder_id = instance.name.id;
+}
+
+void Group::remove_timers(GroupInstance& instance, Which which, std::string_view key) {
+    for (const auto at : instance.timers)
+        if (which == Which::all || items_[at].key == key) items_[at].removed = true;
+    for (const auto at : instance.new_timers)
+        if (which == Which::all || new_items_[at].put->key == key) new_items_[at].removed = true;
+}
+
+void Group::put_items(const Commit& commit, GroupInstance& instance, Answer& answer) {
+    const Append& append = *commit.append;
+    answer.items.reserve(append.puts.size());
+    for (const auto& put : append.puts) {
+        const bool timer = put.kind == ItemKind::timer;
+        if (timer && !put.key.empty()) remove_timers(instance, Which::keyed, put.key);
+        const NewItem item{.put = &put,
+                           .commit = &commit,
+                           .instance = static_cast<std::uint32_t>(&instance - instances_.data()),
+                           .index = static_cast<std::int32_t>(answer.items.size()),
+                           .sequence = instance.version};
+        answer.items.push_back(timer && append.finished ? 0 : put_item(item, instance));
+    }
+}
+
+ItemId Group::put_item(NewItem item, GroupInstance& instance) {
+    const Put& put = *item.put;
+    item.id = ++counters_.item;
+    item.line = words_.line(*connection_, {put.kind, instance.name.type, put.name});
+    item.claimed = put.born_claimed && sessions_.at(put.born_claimed->session);
+    if (put.kind == ItemKind::timer)
+        instance.new_timers.push_back(static_cast<std::uint32_t>(new_items_.size()));
+    new_items_.push_back(item);
+    return item.id;
+}
+
+void Group::accept_inbox(const Commit& commit) {
+    for (const auto& row : commit.inbox) {
+        const Envelope& envelope = row.envelope;
+        rows_.inbox.add(
+            {++counters_.inbox, words_.name(*connection_, row.to.type), bytes(row.to.id),
+             shard_of(row.to.type, row.to.id), run_.now, static_cast<int>(row.payload.encoding),
+             text(row.name), given_bytes(row.input_id), given_bytes(envelope.causation),
+             given_text(envelope.correlation), given_text(envelope.conversation),
+             given_text(envelope.tenant), given_text(envelope.trace), bytes(row.payload.bytes)});
+    }
+}
+
+void Group::accept_messages(const Commit& commit) {
+    for (const auto& message : commit.messages) {
+        const Envelope& envelope = message.envelope;
+        rows_.messages.add({++counters_.message, words_.name(*connection_, message.channel),
+                            run_.now, message.deliver_after,
+                            static_cast<int>(message.payload.encoding), given_bytes(message.key),
+                            given_text(message.type), given_text(message.recipient),
+                            given_text(message.schema), given_bytes(envelope.causation),
+                            given_text(envelope.correlation), given_text(envelope.conversation),
+                            given_text(envelope.tenant), given_text(envelope.trace),
+                            bytes(message.payload.bytes)});
+    }
+}
+
+}  // namespace pawl::store::sql

@@ -1,0 +1,101 @@
+/// Applies a group of Commits inside one transaction: reads what the guards need, judges each
+/// Commit in its order, and writes what is left of them, a table at a time.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <pawl/time.hpp>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "store/commit.hpp"
+#include "store/sql/connection.hpp"
+#include "store/sql/group_state.hpp"
+#include "store/sql/interned.hpp"
+#include "store/sql/statements.hpp"
+
+namespace pawl::store::sql {
+
+/// Instances whose chain is broken: a Commit to them has failed before, in this group.
+using BrokenChains = std::set<InstanceName>;
+
+/// Kept from group to group for its memory. Used by one thread at a time.
+class Group {
+public:
+    Group(const Statements& sql, Interned& interned) : sql_(sql), words_(interned, sql) {}
+
+    struct Run {
+        std::span<const Commit> commits;
+        std::span<Answer> answers;
+        Time now{};
+        /// Read: no Commit of this group can write anything, and the transaction is a read one.
+        Access access = Access::write;
+    };
+    /// Inside a transaction of `connection`. On an exception the caller rolls back.
+    void apply(Connection& connection, const Run& run, BrokenChains& broken);
+
+    Words& words() { return words_; }
+
+private:
+    void clear();
+
+    // What the guards need, read once for each row they look at.
+    void read_guards();
+    void read_instances();
+    void read_inputs();
+    void read_unique_keys();
+    void read_items();
+    void read_timers();
+    void read_item(const Row& row);
+    void read_sessions();
+    void read_counters();
+
+    // The judgement: guards in their order, on the state after the Commits before.
+    Answer judge(const Commit& commit, bool chain_broken) const;
+    bool holds_fence(const Settlement& settlement) const;
+    std::optional<Version> applied_input(const Append& append) const;
+    std::uint32_t instance_of(const Append& append) const;
+
+    // What a Commit that passed does to the state, and the rows it will write.
+    void accept(const Commit& commit, Answer& answer);
+    void settle(const Settlement& settlement);
+    void append_events(const Commit& commit, GroupInstance& instance);
+    void create(const Commit& commit, GroupInstance& instance);
+    void hold_unique_key(GroupInstance& instance, std::string_view key);
+    enum class Which { all, keyed };
+    void remove_timers(GroupInstance& instance, Which which, std::string_view key = {});
+    void put_items(const Commit& commit, GroupInstance& instance, Answer& answer);
+    ItemId put_item(NewItem item, GroupInstance& instance);
+    void accept_inbox(const Commit& commit);
+    void accept_messages(const Commit& commit);
+
+    void write();
+    void write_instances();
+    void write_item_changes();
+    void write_new_items();
+    void write_unique_keys();
+
+    const Statements& sql_;
+    Words words_;
+    Connection* connection_ = nullptr;
+    Run run_;
+
+    std::vector<GroupInstance> instances_;
+    std::unordered_map<NameView, std::uint32_t, NameHash> instance_at_;
+    std::vector<GroupItem> items_;
+    std::unordered_map<ItemId, std::uint32_t> item_at_;
+    std::vector<NewItem> new_items_;
+    std::unordered_map<TextOf, Version, TextOfHash> inputs_;              // instance and input id
+    std::unordered_map<NameView, GroupUniqueKey, NameHash> unique_keys_;  // type and key
+    std::deque<std::string> freed_keys_;  // what views in unique_keys_ show
+    std::unordered_map<SessionId, bool> sessions_;
+    GroupCounters counters_;
+    GroupCounters counters_before_;
+    GroupRows rows_;
+};
+
+}  // namespace pawl::store::sql

@@ -1,0 +1,211 @@
+// What the guards of a group need, read once for each row however many Commits look at it.
+#include "store/sql/group.hpp"
+
+namespace pawl::store::sql {
+namespace {
+
+constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+
+bool is_keyed_timer(const Put& put) { return put.kind == ItemKind::timer && !put.key.empty(); }
+
+}  // namespace
+
+void Group::read_guards() {
+    read_instances();
+    read_inputs();
+    read_unique_keys();
+    if (run_.access == Access::read) return;
+    read_items();
+    read_timers();
+    read_sessions();
+    read_counters();
+}
+
+void Group::read_instances() {
+    for (const auto& commit : run_.commits) {
+        if (!commit.append) continue;
+        const NameView name{commit.append->instance.type, commit.append->instance.id};
+        const auto next = static_cast<std::uint32_t>(instances_.size());
+        if (!instance_at_.try_emplace(name, next).second) continue;
+        auto& instance = instances_.emplace_back();
+        instance.name = name;
+        instance.type = words_.find(*connection_, name.type);
+        // A type that nobody has written has number 0, and no rows.
+        rows_.keys.add({instance.type.value_or(0), bytes(name.id)});
+    }
+    const auto lock = run_.access == Access::read ? sql_.instances.find : sql_.instances.lock;
+    connection_->query(lock, rows_.keys, [&](std::size_t key, const Row& row) {
+        auto& instance = instances_[key];
+        instance.ref = row.number(0);
+        instance.version = row.number(1);
+        instance.finished_at = row.maybe_time(2);
+        instance.unique_key = row.view(3);
+    });
+}
+
+void Group::read_inputs() {
+    rows_.keys.clear();
+    std::vector<TextOf> asked;
+    for (const auto& commit : run_.commits) {
+        if (!commit.append || commit.append->input_id.empty()) continue;
+        const auto at = instance_of(*commit.append);
+        if (instances_[at].ref == 0) continue;
+        asked.push_back({at, commit.append->input_id});
+        rows_.keys.add({instances_[at].ref, bytes(commit.append->input_id)});
+    }
+    connection_->query(sql_.inputs.find, rows_.keys, [&](std::size_t key, const Row& row) {
+        inputs_.try_emplace(asked[key], row.number(0));
+    });
+}
+
+void Group::read_unique_keys() {
+    rows_.keys.clear();
+    std::vector<NameView> asked;
+    for (const auto& commit : run_.commits) {
+        if (!commit.append || commit.append->unique_key.empty()) continue;
+        const auto& instance = instances_[instance_of(*commit.append)];
+        const NameView key{commit.append->instance.type, commit.append->unique_key};
+        if (!unique_keys_.try_emplace(key).second || !instance.type) continue;
+        asked.push_back(key);
+        rows_.keys.add({*instance.type, bytes(key.id)});
+    }
+    connection_->query(sql_.unique_keys.lock, rows_.keys, [&](std::size_t key, const Row& row) {
+        unique_keys_[asked[key]] = {.holder = row.number(0),
+                                    .holder_id = std::string{row.view(1)},
+                                    .holder_before = row.number(0)};
+    });
+}
+
+void Group::read_items() {
+    rows_.keys.clear();
+    for (const auto& commit : run_.commits)
+        for (const auto& settlement : commit.settlements)
+            if (item_at_.try_emplace(settlement.item, nowhere).second)
+                rows_.keys.add({settlement.item});
+    connection_->query(sql_.items.lock, rows_.keys,
+                       [&](std::size_t, const Row& row) { read_item(row); });
+    std::erase_if(item_at_, [](const auto& entry) { return entry.second == nowhere; });
+}
+
+void Group::read_item(const Row& row) {
+    const ItemId id = row.number(0);
+    const auto [at, added] = item_at_.try_emplace(id, nowhere);
+    if (at->second != nowhere) return;
+    at->second = static_cast<std::uint32_t>(items_.size());
+    items_.push_back({.id = id,
+                      .instance = row.number(1),
+                      .line = row.number(2),
+                      .timer = row.number(3) == 1,
+                      .claimed = !row.is_null(6),
+                      .fence = row.number(7),
+                      .attempts = row.number(4),
+                      .failures = row.number(5),
+                      .key = std::string{row.view(8)}});
+}
+
+// The timers that a Commit may remove: those with the keys it names, or all if it finishes the
+// instance. They belong to the instance, whether a settlement reads them too or not.
+void Group::read_timers() {
+    rows_.keys.clear();
+    rows_.more_keys.clear();
+    std::vector<std::uint32_t> owners, keyed_owners;
+    for (const auto& commit : run_.commits) {
+        if (!commit.append) continue;
+        const auto at = instance_of(*commit.append);
+        auto& instance = instances_[at];
+        if (instance.ref == 0) continue;
+        const auto want_all = [&] {
+            if (instance.needs_timers) return;
+            instance.needs_timers = true;
+            owners.push_back(at);
+            rows_.keys.add({instance.ref});
+        };
+        const auto want_key = [&](const std::string& key) {
+            if (key.empty()) return want_all();  // names the timers without a key
+            keyed_owners.push_back(at);
+            rows_.more_keys.add({instance.ref, bytes(key)});
+        };
+        if (commit.append->finished) want_all();
+        for (const auto& key : commit.append->cancels) want_key(key);
+        for (const auto& put : commit.append->puts)
+            if (is_keyed_timer(put)) want_key(put.key);
+    }
+    const auto take = [&](std::uint32_t owner, const Row& row) {
+        read_item(row);
+        instances_[owner].timers.push_back(item_at_.at(row.number(0)));
+    };
+    connection_->query(sql_.items.lock_timers, rows_.keys,
+                       [&](std::size_t key, const Row& row) { take(owners[key], row); });
+    connection_->query(sql_.items.lock_keyed, rows_.more_keys,
+                       [&](std::size_t key, const Row& row) { take(keyed_owners[key], row); });
+}
+
+// A session that is gone can't hold a new item: nobody would ever give it back.
+void Group::read_sessions() {
+    rows_.keys.clear();
+    std::vector<SessionId> asked;
+    for (const auto& commit : run_.commits) {
+        if (!commit.append) continue;
+        for (const auto& put : commit.append->puts) {
+            if (!put.born_claimed) continue;
+            const SessionId session = put.born_claimed->session;
+            if (!sessions_.try_emplace(session, false).second) continue;
+            asked.push_back(session);
+            rows_.keys.add({session});
+        }
+    }
+    connection_->query(sql_.sessions.find, rows_.keys,
+                       [&](std::size_t key, const Row&) { sessions_[asked[key]] = true; });
+}
+
+void Group::read_counters() {
+    connection_->query(sql_.counters.lock, {}, [&](const Row& row) {
+        counters_ = {.instance = row.number(0),
+                     .position = row.number(1),
+                     .item = row.number(2),
+                     .inbox = row.number(3),
+                     .message = row.number(4)};
+    });
+    counters_before_ = counters_;
+}
+
+std::uint32_t Group::instance_of(const Append& append) const {
+    return instance_at_.at({append.instance.type, append.instance.id});
+}
+
+// The guards, in the order that is part of the specification.
+Answer Group::judge(const Commit& commit, bool chain_broken) const {
+    const auto& append = commit.append;
+    const GroupInstance* instance = append ? &instances_[instance_of(*append)] : nullptr;
+    const Version current = instance ? instance->version : 0;
+    if (chain_broken) return {.fate = Fate::stale, .version = current};
+
+    for (const auto& settlement : commit.settlements)
+        if (!holds_fence(settlement)) return {.fate = Fate::fence_lost};
+    if (!append) return {.fate = Fate::committed};
+
+    if (const auto led_to = applied_input(*append))
+        return {.fate = Fate::duplicate, .version = *led_to};
+    if (append->expected != current) return {.fate = Fate::stale, .version = current};
+    if (!append->unique_key.empty()) {
+        const auto& key = unique_keys_.at({append->instance.type, append->unique_key});
+        if (key.holder != 0 && key.holder != instance->ref)
+            return {.fate = Fate::unique_key_taken, .holder = key.holder_id};
+    }
+    return {.fate = Fate::committed, .version = current};
+}
+
+bool Group::holds_fence(const Settlement& settlement) const {
+    const auto at = item_at_.find(settlement.item);
+    if (at == item_at_.end()) return false;
+    const auto& item = items_[at->second];
+    return !item.removed && item.claimed && item.fence == settlement.fence;
+}
+
+std::optional<Version> Group::applied_input(const Append& append) const {
+    if (append.input_id.empty() || inputs_.empty()) return std::nullopt;
+    const auto at = inputs_.find({instance_of(append), append.input_id});
+    return at == inputs_.end() ? std::nullopt : std::optional{at->second};
+}
+
+}  // namespace pawl::store::sql

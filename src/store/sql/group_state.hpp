@@ -1,0 +1,133 @@
+/// What a group knows while it is judged: rows as they are in the database, changed as if the
+/// Commits so far had been written.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <pawl/time.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/commit.hpp"
+#include "store/sql/interned.hpp"
+#include "store/sql/value.hpp"
+
+namespace pawl::store::sql {
+
+/// The name of an instance, or a type and a unique key.
+struct NameView {
+    std::string_view type;
+    std::string_view id;
+    friend bool operator==(const NameView&, const NameView&) = default;
+};
+
+struct NameHash {
+    std::size_t operator()(const NameView& name) const {
+        const std::hash<std::string_view> hash;
+        return hash(name.id) * 31 + hash(name.type);
+    }
+};
+
+/// A text that belongs to an instance of the group.
+struct TextOf {
+    std::uint32_t owner = 0;
+    std::string_view text;
+    friend bool operator==(const TextOf&, const TextOf&) = default;
+};
+
+struct TextOfHash {
+    std::size_t operator()(const TextOf& key) const {
+        return std::hash<std::string_view>{}(key.text) * 31 + key.owner;
+    }
+};
+
+struct GroupInstance {
+    NameView name;
+    std::optional<Ref> type;  ///< absent: no instance of this type was ever written
+    Ref ref = 0;              ///< 0: it does not exist
+    Version version = 0;
+    std::optional<Time> finished_at;
+    std::string unique_key;
+    std::string_view tenant;
+    bool is_new = false;
+    bool is_changed = false;
+    bool needs_timers = false;              ///< all of them: a Commit finishes it
+    std::vector<std::uint32_t> timers;      ///< in items_; those that the group may remove
+    std::vector<std::uint32_t> new_timers;  ///< in new_items_
+};
+
+/// An item that was there before the group.
+struct GroupItem {
+    ItemId id = 0;
+    Ref instance = 0;
+    Ref line = 0;
+    bool timer = false;
+    bool claimed = false;
+    bool removed = false;
+    Fence fence = 0;
+    std::int64_t attempts = 0;
+    std::int64_t failures = 0;
+    std::string key;
+    const Settlement* last_word = nullptr;  ///< of the group: retry, or bury
+};
+
+struct NewItem {
+    const Put* put = nullptr;
+    const Commit* commit = nullptr;
+    std::uint32_t instance = 0;
+    std::int32_t index = 0;
+    Ref line = 0;
+    ItemId id = 0;
+    Version sequence = 0;
+    bool claimed = false;
+    bool removed = false;
+};
+
+struct GroupUniqueKey {
+    Ref holder = 0;  ///< 0: free
+    std::string holder_id;
+    Ref holder_before = 0;
+};
+
+struct GroupCounters {
+    std::int64_t instance = 0;
+    std::int64_t position = 0;
+    std::int64_t item = 0;
+    std::int64_t inbox = 0;
+    std::int64_t message = 0;
+    friend bool operator==(const GroupCounters&, const GroupCounters&) = default;
+};
+
+/// Parameters of the bulk statements, kept for their memory.
+struct GroupRows {
+    Rows keys;
+    Rows more_keys;
+    Rows new_instances;
+    Rows changed_instances;
+    Rows events;
+    Rows new_items;
+    Rows removed_items;
+    Rows retried_items;
+    Rows buried_items;
+    Rows failures;
+    Rows removed_failures;
+    Rows endings;
+    Rows inputs;
+    Rows snapshots;
+    Rows freed_keys;
+    Rows taken_keys;
+    Rows inbox;
+    Rows messages;
+
+    void clear() {
+        for (Rows* rows :
+             {&keys, &more_keys, &new_instances, &changed_instances, &events, &new_items,
+              &removed_items, &retried_items, &buried_items, &failures, &removed_failures, &endings,
+              &inputs, &snapshots, &freed_keys, &taken_keys, &inbox, &messages})
+            rows->clear();
+    }
+};
+
+}  // namespace pawl::store::sql

@@ -1,0 +1,43 @@
+/// Everything that only looks: instances, journal, items, and what waits.
+#pragma once
+
+#include <span>
+
+#include "store/sql/database.hpp"
+#include "store/sql/interned.hpp"
+#include "store/store.hpp"
+
+namespace pawl::store::sql {
+
+/// Thread-safe. Each call is one read transaction, so it sees one moment.
+class Reading {
+public:
+    Reading(Database& database, Interned& interned)
+        : database_(database), sql_(database.statements()), interned_(interned) {}
+
+    std::vector<Loaded> load(std::span<const LoadRequest> requests);
+    std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
+                                     std::size_t limit);
+    InstancePage instances(const InstanceFilter& filter);
+    Followed follow(const std::string& cursor, std::size_t limit);
+    std::vector<Item> items(const ItemFilter& filter);
+    std::vector<LineDepth> depths();
+    std::vector<RecordedEnding> endings(const ItemFilter& filter);
+    std::vector<InboxRow> inbox(const InstanceName& to, std::size_t limit);
+    std::vector<Message> messages(const std::string& channel, std::int64_t after,
+                                  std::size_t limit);
+
+private:
+    std::vector<Ref> load_rows(Connection& connection, std::span<const LoadRequest> requests,
+                               std::vector<Loaded>& loaded);
+    void load_snapshots(Connection& connection, std::span<const LoadRequest> requests,
+                        const std::vector<Ref>& refs, std::vector<Loaded>& loaded);
+    void load_events(Connection& connection, std::span<const LoadRequest> requests,
+                     const std::vector<Ref>& refs, std::vector<Loaded>& loaded);
+
+    Database& database_;
+    const Statements& sql_;
+    Interned& interned_;
+};
+
+}  // namespace pawl::store::sql

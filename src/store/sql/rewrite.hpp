@@ -1,0 +1,22 @@
+/// Turns a statement into what one database prepares: its own table prefix and parameter marks.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pawl::store::sql {
+
+struct Dialect {
+    std::string prefix = "pawl_";  ///< of tables and indexes
+    char mark = '$';               ///< before the number of a parameter
+};
+
+/// Replaces `pawl_` where a name begins with it, and `$` before a number. Quoted texts and comments
+/// stay as they are.
+std::string rewrite(std::string_view sql, const Dialect& dialect);
+
+/// Throws pawl::Error (invalid) unless `prefix` is 1 to 32 lower-case letters, digits and
+/// underscores that begin with a letter and end with an underscore.
+void check_prefix(std::string_view prefix);
+
+}  // namespace pawl::store::sql

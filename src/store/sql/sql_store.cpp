@@ -1,0 +1,95 @@
+#include "store/sql/sql_store.hpp"
+
+#include "store/sql/claiming.hpp"
+#include "store/sql/committing.hpp"
+#include "store/sql/interned.hpp"
+#include "store/sql/reading.hpp"
+#include "store/sql/retaining.hpp"
+
+namespace pawl::store::sql {
+namespace {
+
+class SqlStore final : public Store {
+public:
+    explicit SqlStore(std::unique_ptr<Database> database)
+        : database_(std::move(database)), interned_(database_->statements()) {}
+
+    Time now() override { return database_->now(); }
+    void commit(std::span<const Commit> group, std::span<Answer> answers) override {
+        committing_.commit(group, answers);
+    }
+
+    std::vector<Loaded> load(std::span<const LoadRequest> requests) override {
+        return reading_.load(requests);
+    }
+    std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
+                                     std::size_t limit) override {
+        return reading_.journal(instance, after, limit);
+    }
+    InstancePage instances(const InstanceFilter& filter) override {
+        return reading_.instances(filter);
+    }
+    Followed follow(const std::string& cursor, std::size_t limit) override {
+        return reading_.follow(cursor, limit);
+    }
+
+    SessionId open_session(const SessionOptions& options) override {
+        return claiming_.open_session(options);
+    }
+    bool renew(SessionId session, Duration lease) override {
+        return claiming_.renew(session, lease);
+    }
+    void close_session(SessionId session) override { claiming_.close_session(session); }
+    Claimed claim(const ClaimRequest& request) override { return claiming_.claim(request); }
+    void release(std::span<const std::pair<ItemId, Fence>> items) override {
+        claiming_.release(items);
+    }
+
+    std::vector<Item> items(const ItemFilter& filter) override { return reading_.items(filter); }
+    std::vector<LineDepth> depths() override { return reading_.depths(); }
+    std::vector<RecordedEnding> endings(const ItemFilter& filter) override {
+        return reading_.endings(filter);
+    }
+
+    std::vector<DeadLetter> dead_letters(const DeadLetterFilter& filter) override {
+        return retaining_.dead_letters(filter);
+    }
+    std::int64_t count_dead_letters(const DeadLetterFilter& filter) override {
+        return retaining_.count_dead_letters(filter);
+    }
+    std::int64_t retry_dead_letters(const DeadLetterFilter& filter) override {
+        return retaining_.retry_dead_letters(filter);
+    }
+    std::int64_t discard_dead_letters(const DeadLetterFilter& filter) override {
+        return retaining_.discard_dead_letters(filter);
+    }
+    std::int64_t vacuum(const VacuumRequest& request) override {
+        return retaining_.vacuum(request);
+    }
+
+    std::vector<InboxRow> inbox(const InstanceName& to, std::size_t limit) override {
+        return reading_.inbox(to, limit);
+    }
+    std::vector<Message> messages(const std::string& channel, std::int64_t after,
+                                  std::size_t limit) override {
+        return reading_.messages(channel, after, limit);
+    }
+
+    std::unique_ptr<Watch> watch() override { return database_->watch(); }
+
+private:
+    std::unique_ptr<Database> database_;
+    Interned interned_;
+    Committing committing_{*database_, interned_};
+    Claiming claiming_{*database_, interned_};
+    Reading reading_{*database_, interned_};
+    Retaining retaining_{*database_, interned_};
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_sql_store(std::unique_ptr<Database> database) {
+    return std::make_unique<SqlStore>(std::move(database));
+}
+
+}  // namespace pawl::store::sql

@@ -1,0 +1,47 @@
+/// Keeps the write-ahead log short, on a thread of its own, so that no commit pays for it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "store/sql/sqlite/sqlite_connection.hpp"
+#include "store/sql/sqlite/write_turn.hpp"
+
+namespace pawl::store::sql::sqlite {
+
+/// Bounds in pages of 4 KiB.
+struct LogBounds {
+    std::int64_t copy = 2048;     ///< from here on, pages are copied beside the writers
+    std::int64_t restart = 8192;  ///< from here on, a turn is taken to begin the log anew
+};
+
+/// The store's only thread. It owns its connection, and ends in the destructor.
+class Checkpointer {
+public:
+    Checkpointer(ConnectionOptions connection, WriteTurn& turn, LogBounds bounds);
+    ~Checkpointer();
+    Checkpointer(const Checkpointer&) = delete;
+    Checkpointer& operator=(const Checkpointer&) = delete;
+
+    /// After a commit: how many pages the log has. Thread-safe, never waits.
+    void committed(std::int64_t pages) noexcept;
+
+private:
+    void run();
+    void work();
+    std::int64_t wait_for_work();
+
+    SqliteConnection connection_;
+    WriteTurn& turn_;
+    LogBounds bounds_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::int64_t pages_ = 0;
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+}  // namespace pawl::store::sql::sqlite

@@ -1,0 +1,52 @@
+/// A SQLite file as a Database: one connection that writes, some that read, and turns.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "store/sql/database.hpp"
+#include "store/sql/sqlite/checkpointer.hpp"
+#include "store/sql/sqlite/sqlite_connection.hpp"
+#include "store/sql/sqlite/sqlite_store.hpp"
+#include "store/sql/sqlite/write_turn.hpp"
+
+namespace pawl::store::sql::sqlite {
+
+/// One writer, because a second one would find its page cache outdated after each commit of the
+/// first.
+class SqliteDatabase final : public Database {
+public:
+    explicit SqliteDatabase(const SqliteOptions& options);
+    ~SqliteDatabase() override;
+
+    Time now() override { return clock_.now(); }
+    const Statements& statements() const override;
+    Lease write(Purpose purpose) override;
+    Lease read() override;
+    void announce() noexcept override { turn_->ring(); }
+    std::unique_ptr<Watch> watch() override;
+
+private:
+    void give_back(Connection& connection, Access access) noexcept override;
+    void open_writer();
+    std::unique_ptr<SqliteConnection> open_reader();
+    ConnectionOptions connection_options() const;
+    void set_durable(bool durable);
+
+    SqliteOptions options_;
+    const Clock& clock_;
+    std::unique_ptr<SqliteConnection> writer_;
+    std::unique_ptr<WriteTurn> turn_;
+    bool durable_ = false;  // how the writer commits now; only changed with the turn
+
+    std::mutex mutex_;
+    std::condition_variable reader_free_;
+    std::vector<std::unique_ptr<SqliteConnection>> readers_;
+    std::vector<SqliteConnection*> free_readers_;
+
+    std::unique_ptr<Checkpointer> checkpointer_;
+};
+
+}  // namespace pawl::store::sql::sqlite

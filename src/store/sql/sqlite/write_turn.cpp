@@ -1,0 +1,110 @@
+#include "store/sql/sqlite/write_turn.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <pawl/error.hpp>
+#include <thread>
+
+namespace pawl::store::sql::sqlite {
+namespace {
+
+constexpr std::int64_t next_byte = 0;
+constexpr std::int64_t current_byte = 1;
+constexpr std::chrono::microseconds shortest_pause{20};
+constexpr std::chrono::microseconds longest_pause{200};
+
+// False when somebody else holds it. On a file system without locks there are no turns, and
+// SQLite's own lock decides.
+bool try_lock(int file, short type, std::int64_t byte) {
+    struct flock lock{};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = byte;
+    lock.l_len = 1;
+    return ::fcntl(file, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+}  // namespace
+
+TurnFile::TurnFile(std::string path) : path_(std::move(path)) {
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0)
+        throw Error{Code::unavailable,
+                    fmt::format("{} can't be opened: {}; it stands beside the database and orders "
+                                "its writers, make the directory writable",
+                                path_, std::strerror(errno))};
+}
+
+TurnFile::~TurnFile() { ::close(file_); }
+
+bool TurnFile::wait_for(std::int64_t byte, std::chrono::steady_clock::time_point deadline) {
+    auto pause = shortest_pause;
+    while (!try_lock(file_, F_WRLCK, byte)) {
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, longest_pause);
+    }
+    return true;
+}
+
+bool TurnFile::take(std::chrono::steady_clock::time_point deadline) {
+    if (!wait_for(next_byte, deadline)) return false;
+    const bool taken = wait_for(current_byte, deadline);
+    try_lock(file_, F_UNLCK, next_byte);
+    return taken;
+}
+
+void TurnFile::give() noexcept { try_lock(file_, F_UNLCK, current_byte); }
+
+void TurnFile::ring() noexcept {
+    // Nothing is lost if it fails: watches also look by themselves.
+    [[maybe_unused]] const auto written = ::pwrite(file_, "!", 1, 0);
+}
+
+bool WriteTurn::is_next(Rank rank, Ticket ticket) const {
+    const auto& urgent = waiting_[static_cast<std::size_t>(Rank::urgent)];
+    const auto& own = waiting_[static_cast<std::size_t>(rank)];
+    return !taken_ && own.front() == ticket && (rank == Rank::urgent || urgent.empty());
+}
+
+void WriteTurn::take(Rank rank) {
+    const auto deadline = std::chrono::steady_clock::now() + deadline_;
+    {
+        std::unique_lock lock{mutex_};
+        auto& own = waiting_[static_cast<std::size_t>(rank)];
+        const Ticket ticket = ++last_ticket_;
+        own.push_back(ticket);
+        const bool mine =
+            changed_.wait_until(lock, deadline, [&] { return is_next(rank, ticket); });
+        std::erase(own, ticket);
+        if (!mine) {
+            changed_.notify_all();
+            throw Error{Code::busy, fmt::format("other threads have been writing for {} ms: give "
+                                                "it more time or fewer writers",
+                                                deadline_ / std::chrono::milliseconds{1})};
+        }
+        taken_ = true;
+    }
+    if (file_.take(deadline)) return;
+    give();
+    throw Error{Code::busy, fmt::format("other processes have been writing for {} ms ({}): give it "
+                                        "more time or fewer writers",
+                                        deadline_ / std::chrono::milliseconds{1}, file_.path())};
+}
+
+void WriteTurn::give() noexcept {
+    file_.give();
+    {
+        const std::lock_guard lock{mutex_};
+        taken_ = false;
+    }
+    changed_.notify_all();
+}
+
+}  // namespace pawl::store::sql::sqlite

@@ -1,0 +1,226 @@
+/// The statements in plain SQL; a database overrides what it does better or spells differently.
+#pragma once
+
+#include "store/sql/statements.hpp"
+
+namespace pawl::store::sql {
+
+inline constexpr Statements standard_statements{
+    .names = {.find = "SELECT ref FROM pawl_name WHERE name = $1",
+              .add = "INSERT INTO pawl_name (name) VALUES ($1) ON CONFLICT DO NOTHING",
+              .all = "SELECT ref, name FROM pawl_name"},
+    .lines = {.find = "SELECT l.ref FROM pawl_line l JOIN pawl_name n ON n.ref = l.type "
+                      "WHERE l.kind = $1 AND n.name = $2 AND l.name = $3",
+              .add = "INSERT INTO pawl_line (kind, type, name) "
+                     "SELECT $1, ref, $3 FROM pawl_name WHERE name = $2 ON CONFLICT DO NOTHING",
+              .all = "SELECT l.ref, l.kind, n.name, l.name FROM pawl_line l "
+                     "JOIN pawl_name n ON n.ref = l.type"},
+    .counters = {.lock = "SELECT instance, position, item, inbox, message FROM pawl_counter",
+                 .set = "UPDATE pawl_counter SET instance = $1, position = $2, item = $3, "
+                        "inbox = $4, message = $5",
+                 .next_session = "UPDATE pawl_counter SET session = session + 1 "
+                                 "RETURNING session"},
+    .instances =
+        {.find = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
+                 "WHERE type = $1 AND id = $2",
+         .lock = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
+                 "WHERE type = $1 AND id = $2",
+         .rows = "SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, "
+                 "finished_at FROM pawl_instance WHERE type = $1 AND id = $2",
+         .add = "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, "
+                "finished_at, tenant, unique_key) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8)",
+         .update = "UPDATE pawl_instance SET version = $2, updated_at = $3, finished_at = $4, "
+                   "unique_key = $5 WHERE ref = $1",
+         .page = R"(
+            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at
+              FROM pawl_instance
+             WHERE ref > $1 AND ($2 IS NULL OR type = $2)
+               AND ($3 IS NULL OR substr(id, 1, length($3)) = $3)
+               AND ($4 IS NULL OR tenant = $4)
+               AND ($5 IS NULL OR (finished_at IS NOT NULL) = $5)
+               AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
+             ORDER BY ref LIMIT $8)",
+         // With a type and a prefix, the index on (type, id) finds the few that match.
+         .page_of_prefix = R"(
+            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at
+              FROM pawl_instance
+             WHERE +ref > $1 AND type = $2 AND id >= $3 AND id < $9
+               AND ($4 IS NULL OR tenant = $4)
+               AND ($5 IS NULL OR (finished_at IS NOT NULL) = $5)
+               AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
+             ORDER BY +ref LIMIT $8)"},
+    .events = {.add = "INSERT INTO pawl_event (position, instance, sequence, at, name, kind, "
+                      "encoding, id, causation, correlation, conversation, tenant, trace, payload) "
+                      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+               .load = "SELECT name, kind, encoding, id, payload FROM pawl_event "
+                       "WHERE instance = $1 AND sequence > $2 AND sequence <= $3 ORDER BY sequence",
+               .journal = R"(
+            SELECT e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id, e.causation,
+                   e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
+              FROM pawl_instance n JOIN pawl_event e ON e.instance = n.ref
+             WHERE n.type = $1 AND n.id = $2 AND e.sequence > $3 ORDER BY e.sequence LIMIT $4)",
+               .follow = R"(
+            SELECT e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id, e.causation,
+                   e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
+              FROM pawl_event e JOIN pawl_instance n ON n.ref = e.instance
+             WHERE e.position > $1 ORDER BY e.position LIMIT $2)"},
+    .snapshots = {.set = "INSERT INTO pawl_snapshot (instance, sequence, version, encoding, "
+                         "payload) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (instance) DO UPDATE "
+                         "SET sequence = excluded.sequence, version = excluded.version, "
+                         "encoding = excluded.encoding, payload = excluded.payload",
+                  .load = "SELECT sequence, version, encoding, payload FROM pawl_snapshot "
+                          "WHERE instance = $1 AND version = $2 AND sequence <= $3"},
+    .inputs = {.find = "SELECT version FROM pawl_input WHERE instance = $1 AND input_id = $2",
+               .add = "INSERT INTO pawl_input (instance, input_id, version, at) "
+                      "VALUES ($1, $2, $3, $4)",
+               // Only the oldest rows are looked at, so that a pass is always short.
+               .vacuum = "DELETE FROM pawl_input WHERE number IN (SELECT number FROM (SELECT "
+                         "number, at FROM pawl_input ORDER BY number LIMIT $2) AS oldest "
+                         "WHERE at < $1)"},
+    .unique_keys = {.lock = "SELECT k.instance, n.id FROM pawl_unique_key k "
+                            "JOIN pawl_instance n ON n.ref = k.instance "
+                            "WHERE k.type = $1 AND k.key = $2",
+                    .add = "INSERT INTO pawl_unique_key (type, key, instance) VALUES ($1, $2, $3)",
+                    .remove = "DELETE FROM pawl_unique_key WHERE type = $1 AND key = $2"},
+    .items =
+        {.lock = "SELECT id, instance, line, timer, attempts, failures, session, fence, key "
+                 "FROM pawl_item WHERE id = $1",
+         .lock_keyed = "SELECT id, instance, line, timer, attempts, failures, session, fence, key "
+                       "FROM pawl_item WHERE instance = $1 AND key = $2 AND timer = 1",
+         .lock_timers = "SELECT id, instance, line, timer, attempts, failures, session, fence, "
+                        "key FROM pawl_item WHERE instance = $1 AND timer = 1",
+         .add = "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, attempts, "
+                "created_at, due_at, session, fence, encoding, key, causation, correlation, "
+                "conversation, tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
+                "$10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
+         .remove = "DELETE FROM pawl_item WHERE id = $1",
+         .retry = "UPDATE pawl_item SET due_at = $2, last_error = $3, failures = failures + 1, "
+                  "alone = 0, session = NULL, fence = NULL WHERE id = $1",
+         .ready = "SELECT id, due_at FROM pawl_item WHERE line = $1 AND alone = $2 "
+                  "AND due_at <= $3 ORDER BY due_at, id LIMIT $4",
+         .first_due = "SELECT due_at FROM pawl_item WHERE line = $1 AND alone = $2 "
+                      "AND due_at IS NOT NULL ORDER BY due_at LIMIT 1",
+         .claim = "UPDATE pawl_item SET due_at = NULL, session = $2, fence = $3, "
+                  "attempts = attempts + 1 WHERE id = $1",
+         .release = "UPDATE pawl_item SET due_at = $3, session = NULL, fence = NULL, "
+                    "attempts = attempts - 1 WHERE id = $1 AND fence = $2",
+         .release_session = "UPDATE pawl_item SET due_at = $2, session = NULL, fence = NULL, "
+                            "attempts = attempts - 1 WHERE session = $1",
+         .held = "SELECT count(*), coalesce(sum(alone), 0) FROM pawl_item WHERE session = $1",
+         .lose = "UPDATE pawl_item SET due_at = $2, session = NULL, fence = NULL, alone = 1, "
+                 "losses = losses + 1, losses_alone = losses_alone + $3 WHERE session = $1",
+         .rows = R"(
+            SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
+                   i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+              FROM pawl_item i JOIN pawl_instance n ON n.ref = i.instance WHERE i.id = $1)",
+         .page = R"(
+            SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
+                   i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+              FROM pawl_item i JOIN pawl_line l ON l.ref = i.line
+              JOIN pawl_instance n ON n.ref = i.instance
+             WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
+               AND ($4 IS NULL OR l.name = $4) ORDER BY i.id LIMIT $5)",
+         .page_of_instance = R"(
+            SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
+                   i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+              FROM pawl_instance n JOIN pawl_item i ON i.instance = n.ref
+              JOIN pawl_line l ON l.ref = i.line
+             WHERE +i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND n.type = $3
+               AND ($4 IS NULL OR l.name = $4) AND n.id = $6 ORDER BY +i.id LIMIT $5)",
+         .waiting = "SELECT line, sum(due_at <= $1), sum(due_at > $1), min(due_at) "
+                    "FROM pawl_item WHERE due_at IS NOT NULL GROUP BY line",
+         .claimed = "SELECT line, count(*) FROM pawl_item WHERE session IS NOT NULL "
+                    "GROUP BY line"},
+    .failures = {.add = "INSERT INTO pawl_failure (item, attempt, at, error) "
+                        "VALUES ($1, $2, $3, $4)",
+                 .remove = "DELETE FROM pawl_failure WHERE item = $1",
+                 .of = "SELECT attempt, at, error FROM pawl_failure WHERE item = $1 "
+                       "ORDER BY number"},
+    .dead_letters = {.bury = R"(
+            INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, timer, shard, attempts,
+                   losses, losses_alone, failures, created_at, died_at, encoding, key, causation,
+                   correlation, conversation, tenant, trace, last_error, reason, payload)
+            SELECT id, line, instance, sequence, idx, timer, shard, attempts, losses, losses_alone,
+                   failures + 1, created_at, $3, encoding, key, causation, correlation,
+                   conversation, tenant, trace, $2, $2, payload
+              FROM pawl_item WHERE id = $1)",
+                     .revive = R"(
+            INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, failures,
+                   created_at, due_at, encoding, key, causation, correlation, conversation, tenant,
+                   trace, last_error, payload)
+            SELECT id, line, instance, sequence, idx, timer, shard, failures, created_at, $2,
+                   encoding, key, causation, correlation, conversation, tenant, trace, last_error,
+                   payload
+              FROM pawl_dead_letter d
+             WHERE id = $1 AND NOT (timer = 1 AND key IS NOT NULL AND EXISTS (
+                   SELECT 1 FROM pawl_item i
+                    WHERE i.instance = d.instance AND i.key = d.key AND i.timer = 1)))",
+                     .remove = "DELETE FROM pawl_dead_letter WHERE id = $1",
+                     .remove_revived = "DELETE FROM pawl_dead_letter WHERE id = $1 "
+                                       "AND EXISTS (SELECT 1 FROM pawl_item i WHERE i.id = $1)",
+                     .page = R"(
+            SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
+                   i.created_at, NULL, NULL, NULL, i.encoding, i.key, i.causation, i.correlation,
+                   i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id, i.reason,
+                   i.died_at
+              FROM pawl_dead_letter i JOIN pawl_line l ON l.ref = i.line
+              JOIN pawl_instance n ON n.ref = i.instance
+             WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
+               AND ($4 IS NULL OR l.name = $4) AND ($5 IS NULL OR instr(i.reason, $5) > 0)
+               AND ($6 IS NULL OR i.died_at >= $6) AND ($7 IS NULL OR i.died_at < $7)
+               AND ($8 IS NULL OR n.id = $8) ORDER BY i.id LIMIT $9)",
+                     .rows = R"(
+            SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
+                   i.created_at, NULL, NULL, NULL, i.encoding, i.key, i.causation, i.correlation,
+                   i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id, i.reason,
+                   i.died_at
+              FROM pawl_dead_letter i JOIN pawl_line l ON l.ref = i.line
+              JOIN pawl_instance n ON n.ref = i.instance
+             WHERE i.id = $9 AND i.id > $1 AND ($2 IS NULL OR l.kind = $2)
+               AND ($3 IS NULL OR l.type = $3)
+               AND ($4 IS NULL OR l.name = $4) AND ($5 IS NULL OR instr(i.reason, $5) > 0)
+               AND ($6 IS NULL OR i.died_at >= $6) AND ($7 IS NULL OR i.died_at < $7)
+               AND ($8 IS NULL OR n.id = $8))",
+                     .count = R"(
+            SELECT count(*) FROM pawl_dead_letter i JOIN pawl_line l ON l.ref = i.line
+              JOIN pawl_instance n ON n.ref = i.instance
+             WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
+               AND ($4 IS NULL OR l.name = $4) AND ($5 IS NULL OR instr(i.reason, $5) > 0)
+               AND ($6 IS NULL OR i.died_at >= $6) AND ($7 IS NULL OR i.died_at < $7)
+               AND ($8 IS NULL OR n.id = $8))"},
+    .endings = {.add = "INSERT INTO pawl_ending (item, line, instance, ending, at, key, reason) "
+                       "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                .page = R"(
+            SELECT e.item, e.line, n.id, e.key, e.ending, e.reason, e.at
+              FROM pawl_ending e JOIN pawl_line l ON l.ref = e.line
+              JOIN pawl_instance n ON n.ref = e.instance
+             WHERE e.item > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
+               AND ($4 IS NULL OR l.name = $4) AND ($6 IS NULL OR n.id = $6)
+             ORDER BY e.item LIMIT $5)",
+                .vacuum = "DELETE FROM pawl_ending WHERE item IN (SELECT item FROM pawl_ending "
+                          "WHERE at < $1 ORDER BY at LIMIT $2)"},
+    .inbox = {.add = "INSERT INTO pawl_inbox (position, type, id, shard, at, encoding, name, "
+                     "input_id, causation, correlation, conversation, tenant, trace, payload) "
+                     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+              .page = "SELECT position, at, encoding, name, input_id, causation, correlation, "
+                      "conversation, tenant, trace, payload FROM pawl_inbox "
+                      "WHERE type = $1 AND id = $2 ORDER BY position LIMIT $3"},
+    .messages = {.add = "INSERT INTO pawl_message (position, channel, at, deliver_after, encoding, "
+                        "key, type, recipient, schema, causation, correlation, conversation, "
+                        "tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+                        "$11, $12, $13, $14, $15)",
+                 .page = "SELECT position, at, deliver_after, encoding, key, type, recipient, "
+                         "schema, causation, correlation, conversation, tenant, trace, payload "
+                         "FROM pawl_message WHERE channel = $1 AND position > $2 "
+                         "ORDER BY position LIMIT $3"},
+    .sessions = {.add = "INSERT INTO pawl_session (id, until, owner) VALUES ($1, $2, $3)",
+                 .find = "SELECT until FROM pawl_session WHERE id = $1",
+                 .renew = "UPDATE pawl_session SET until = $2 WHERE id = $1",
+                 .expired = "SELECT id FROM pawl_session WHERE until <= $1",
+                 .remove = "DELETE FROM pawl_session WHERE id = $1"},
+};
+
+}  // namespace pawl::store::sql

@@ -1,0 +1,125 @@
+/// Every statement that the SQL store runs, by name. Each database has one table of these.
+#pragma once
+
+#include "store/sql/connection.hpp"
+
+namespace pawl::store::sql {
+
+/// The columns of an item, an event and so on stand in one order wherever they are read: the
+/// readers in records.hpp count on it. "Bulk" statements run once for each row of parameters.
+struct Statements {
+    struct Names {
+        Statement find;  ///< (name)
+        Statement add;   ///< (name): unless it is there
+        Statement all;
+    } names;
+
+    struct Lines {
+        Statement find;  ///< (kind, name of the type, name)
+        Statement add;   ///< the same: unless it is there
+        Statement all;
+    } lines;
+
+    struct Counters {
+        Statement lock;  ///< instance, position, item, inbox, message; locked
+        Statement set;   ///< the same five
+        Statement next_session;
+    } counters;
+
+    struct Instances {
+        Statement find;    ///< bulk (type, id): what a guard needs
+        Statement lock;    ///< the same, and locks the row
+        Statement rows;    ///< bulk (type, id): the whole row
+        Statement add;     ///< bulk
+        Statement update;  ///< bulk (ref, version, updated_at, finished_at, unique_key)
+        Statement page;
+        Statement page_of_prefix;
+    } instances;
+
+    struct Events {
+        Statement add;      ///< bulk
+        Statement load;     ///< bulk (instance, after, up to)
+        Statement journal;  ///< (instance, after, limit)
+        Statement follow;   ///< (position, limit)
+    } events;
+
+    struct Snapshots {
+        Statement set;   ///< bulk
+        Statement load;  ///< bulk (instance, version of the code, up to)
+    } snapshots;
+
+    struct Inputs {
+        Statement find;  ///< bulk (instance, input id)
+        Statement add;   ///< bulk
+        Statement vacuum;
+    } inputs;
+
+    struct UniqueKeys {
+        Statement lock;    ///< bulk (type, key)
+        Statement add;     ///< bulk (type, key, instance)
+        Statement remove;  ///< bulk (type, key)
+    } unique_keys;
+
+    struct Items {
+        Statement lock;             ///< bulk (id): what a settlement needs
+        Statement lock_keyed;       ///< bulk (instance, key): the timer with this key
+        Statement lock_timers;      ///< bulk (instance): all of its timers
+        Statement add;              ///< bulk
+        Statement remove;           ///< bulk (id)
+        Statement retry;            ///< bulk (id, due_at, last_error)
+        Statement ready;            ///< bulk (line, alone, now, limit): id and due_at, oldest first
+        Statement first_due;        ///< bulk (line, alone): the earliest due_at
+        Statement claim;            ///< bulk (id, session, fence)
+        Statement release;          ///< bulk (id, fence, now)
+        Statement release_session;  ///< (session, now)
+        Statement held;             ///< (session): how many, and how many of them marked alone
+        Statement lose;             ///< (session, now, 1 when lost alone)
+        Statement rows;             ///< bulk (id): the whole item
+        Statement page;
+        Statement page_of_instance;
+        Statement waiting;  ///< (now): line, ready, waiting, oldest due
+        Statement claimed;  ///< line, claimed
+    } items;
+
+    struct Failures {
+        Statement add;     ///< bulk (item, attempt, at, error)
+        Statement remove;  ///< bulk (item)
+        Statement of;      ///< bulk (item)
+    } failures;
+
+    struct DeadLetters {
+        Statement bury;    ///< bulk (item, reason, at): copies the item
+        Statement revive;  ///< bulk (id, now): copies it back, unless its timer is set again
+        Statement remove;  ///< bulk (id)
+        Statement remove_revived;  ///< bulk (id): only if the item is there
+        Statement page;
+        Statement rows;  ///< bulk (id), with the filter
+        Statement count;
+    } dead_letters;
+
+    struct Endings {
+        Statement add;  ///< bulk
+        Statement page;
+        Statement vacuum;
+    } endings;
+
+    struct Inbox {
+        Statement add;  ///< bulk
+        Statement page;
+    } inbox;
+
+    struct Messages {
+        Statement add;  ///< bulk
+        Statement page;
+    } messages;
+
+    struct Sessions {
+        Statement add;      ///< (id, until, owner)
+        Statement find;     ///< (id)
+        Statement renew;    ///< (id, until)
+        Statement expired;  ///< (now)
+        Statement remove;   ///< (id)
+    } sessions;
+};
+
+}  // namespace pawl::store::sql
