@@ -6,13 +6,43 @@
 
 #include "base/url.hpp"
 #include "store/memory/memory_store.hpp"
+#include "store/sql/sqlite/sqlite_store.hpp"
 
 namespace pawl::engine {
+namespace {
+
+bool yes_or_no(const base::StoreUrl& url, const std::string& name, bool otherwise) {
+    const auto it = url.parameters.find(name);
+    if (it == url.parameters.end()) return otherwise;
+    if (it->second == "yes" || it->second == "no") return it->second == "yes";
+    throw Error{Code::invalid, fmt::format("store URL: {}={} must be yes or no", name, it->second)};
+}
+
+std::unique_ptr<store::Store> open_sqlite(const base::StoreUrl& url, const Options& options) {
+    for (const auto& [name, value] : url.parameters)
+        if (name != "adopt" && name != "full_sync")
+            throw Error{Code::invalid,
+                        fmt::format("store URL: sqlite has no parameter \"{}\"; it has adopt "
+                                    "and full_sync",
+                                    name)};
+    if (url.rest.empty())
+        throw Error{Code::invalid, "store URL \"sqlite:\" names no file: write sqlite:PATH"};
+    store::SqliteOptions sqlite;
+    sqlite.path = url.rest;
+    sqlite.clock = options.test.store_clock;
+    sqlite.prefix = options.prefix;
+    sqlite.adopt = yes_or_no(url, "adopt", false);
+    sqlite.full_sync = yes_or_no(url, "full_sync", true);
+    return store::open_sqlite(sqlite);
+}
+
+}  // namespace
 
 std::unique_ptr<store::Store> open_store(std::string_view url, const Options& options) {
     const auto parsed = base::parse_url(url);
     const Clock* clock = options.test.store_clock;
     if (parsed.scheme == "memory") return store::open_memory(clock ? *clock : system_clock());
+    if (parsed.scheme == "sqlite") return open_sqlite(parsed, options);
     throw Error{Code::invalid,
                 fmt::format("store URL \"{}\": there is no store \"{}\"; there are sqlite "
                             "and memory",

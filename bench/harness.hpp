@@ -1,0 +1,83 @@
+/// Measures a scenario beside its baseline: alternating pairs in one run, so that a noisy machine
+/// hits both.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace pawl::bench {
+
+struct Settings {
+    bool quick = false;  ///< one short pair
+    std::string store = "sqlite";
+    std::chrono::milliseconds length() const {
+        return quick ? std::chrono::milliseconds{300} : std::chrono::milliseconds{3000};
+    }
+    int pairs() const { return quick ? 1 : 5; }
+};
+
+/// One measurement of one side.
+struct Sample {
+    double per_second = 0;
+    double p50_ms = 0;
+    double p99_ms = 0;
+};
+
+struct Pair {
+    std::string bench;
+    int concurrency = 1;
+    std::string baseline;
+    std::function<Sample()> subject;
+    std::function<Sample()> rival;
+    bool latency = false;  ///< compare p50 instead of the rate
+};
+
+/// Runs the pairs alternately and prints one JSON line: the medians, their ratio, and its spread.
+void compare(const Settings& settings, const Pair& pair);
+
+/// Counts events and their latencies until the time is over.
+class Meter {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit Meter(std::chrono::milliseconds length) : end_(Clock::now() + length) {}
+    bool running() const { return Clock::now() < end_; }
+    Clock::time_point start() const { return start_; }
+    /// Not thread-safe: collect per thread, then add.
+    void add(Clock::duration latency) { latencies_.push_back(latency); }
+    void add(const std::vector<Clock::duration>& latencies) {
+        latencies_.insert(latencies_.end(), latencies.begin(), latencies.end());
+    }
+    /// Of `count` operations (default: of the latencies added) since the start.
+    Sample sample(long count = -1);
+
+private:
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point end_;
+    std::vector<Clock::duration> latencies_;
+};
+
+/// A directory on disk beside the build, removed at the end: a benchmark on tmpfs would not sync.
+class Scratch {
+public:
+    Scratch();
+    ~Scratch();
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    std::string file(const std::string& name = "bench.db") const { return (path_ / name).string(); }
+    std::string url(const std::string& name = "bench.db") const { return "sqlite:" + file(name); }
+
+private:
+    std::filesystem::path path_;
+};
+
+using Scenario = void (*)(const Settings&);
+/// Every scenario by its name, in the order they run.
+const std::vector<std::pair<std::string, Scenario>>& scenarios();
+
+void execute(const Settings&);
+
+}  // namespace pawl::bench
