@@ -186,6 +186,8 @@ std::optional<Value> Fields::find(std::string_view name) {
 
 Document::Document(std::string_view text) : parsed_(borrow_parsed()) { parsed_->parse(text); }
 
+Document::Document(Document&&) noexcept = default;
+
 Document::~Document() { give_back(std::move(parsed_)); }
 
 Value Document::root() const {

@@ -60,9 +60,11 @@ consteval Refusal refuse_record() {
 
 template <class A>
 consteval bool has_type_field() {
-    if constexpr (kind<A> == Kind::record && refuse_record<A>() == Refusal::none)
-        for (const auto name : reflect::field_names<A>)
-            if (name == "type") return true;
+    if constexpr (kind<A> == Kind::record) {
+        if constexpr (refuse_record<A>() == Refusal::none)
+            for (const auto name : reflect::field_names<A>)
+                if (name == "type") return true;
+    }
     return false;
 }
 
