@@ -1,5 +1,5 @@
-// expect: this type can't travel: make it a plain struct.*
-// expect: cannot_travel.*function<void ?\(\)>.*Placed
+// expect: this type can't travel: make it a plain struct
+// expect: cannot_travel.*function<void ?\(\)>.*Placed.*("then"|116, 104, 101, 110)
 #include <functional>
 #include <pawl/json.hpp>
 
