@@ -41,10 +41,12 @@ std::string encode(const T& x) {
 /// their defaults, unknown ones are ignored, and of two with one name the first counts.
 template <class T>
 T decode(std::string_view text) {
-    T x{};
-    const Document document{text};
-    read(document.root(), x);
-    return x;
+    if constexpr (detail::require_fit<T, detail::Way::both>()) {
+        T x{};
+        const Document document{text};
+        read(document.root(), x);
+        return x;
+    }
 }
 
 }  // namespace pawl::inline v0::json

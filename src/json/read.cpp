@@ -2,7 +2,7 @@
 
 #include <array>
 #include <charconv>
-#include <limits>
+#include <cmath>
 #include <pawl/json/read.hpp>
 
 #include "json/path.hpp"
@@ -48,10 +48,9 @@ std::int64_t read_integer(Value v, Limits limits) {
 }
 
 float read_float(Value v) {
-    const double value = v.number();
-    if (value > std::numeric_limits<float>::max() || value < std::numeric_limits<float>::lowest())
-        v.fail_expected("a number that a float can hold");
-    return static_cast<float>(value);
+    const auto value = static_cast<float>(v.number());  // rounds, so compare afterwards
+    if (std::isinf(value)) v.fail_expected("a number that a float can hold");
+    return value;
 }
 
 std::int64_t read_integer_key(Value v, std::string_view key, Limits limits) {

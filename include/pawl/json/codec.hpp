@@ -17,8 +17,9 @@ namespace pawl::inline v0::json {
 ///
 /// `write` writes exactly one value; `read` gets a default constructed one, or the default of the
 /// field. Parts are handed on with `json::write(w, part)` and `json::read(v, part)`. Either may
-/// throw, best with `w.fail(what)` and `v.fail(what)`, which name the place. It must be declared
-/// before the type is first encoded, and it goes before every other rule.
+/// throw: `w.fail(what)` and `v.fail(what)` name the place, and any other std::exception becomes
+/// such an error. It must be declared before the type is first encoded, and goes before every other
+/// rule.
 template <class T>
 struct Codec;
 

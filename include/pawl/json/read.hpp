@@ -4,8 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <exception>
 #include <optional>
+#include <pawl/error.hpp>
 #include <pawl/json/kind.hpp>
 #include <pawl/json/time.hpp>
 #include <pawl/json/travel.hpp>
@@ -174,6 +175,17 @@ void take_bytes(Value v, T& x) {
 }
 
 template <class T>
+void take_codec(Value v, T& x) {
+    try {
+        Codec<T>::read(v, x);
+    } catch (const Error&) {
+        throw;
+    } catch (const std::exception& e) {
+        v.fail(e.what());
+    }
+}
+
+template <class T>
 void take_optional(Value v, T& x) {
     if (v.is_null())
         x.reset();
@@ -185,7 +197,7 @@ template <class T>
 void take(Value v, T& x) {
     constexpr Kind k = kind<T>;
     if constexpr (k == Kind::codec)
-        Codec<T>::read(v, x);
+        take_codec(v, x);
     else if constexpr (k == Kind::boolean)
         x = v.boolean();
     else if constexpr (k == Kind::integer)

@@ -60,9 +60,11 @@ consteval Refusal refuse_record() {
 
 template <class A>
 consteval bool has_type_field() {
-    if constexpr (kind<A> == Kind::record && refuse_record<A>() == Refusal::none)
-        for (const auto name : reflect::field_names<A>)
-            if (name == "type") return true;
+    if constexpr (kind<A> == Kind::record) {
+        if constexpr (refuse_record<A>() == Refusal::none)
+            for (const auto name : reflect::field_names<A>)
+                if (name == "type") return true;
+    }
     return false;
 }
 
@@ -172,20 +174,37 @@ consteval bool is_fit() {
         return are_fit<W, Seen..., T>(typename Parts<T>::List{});
 }
 
+// The name of a field, where a compiler prints it.
+struct FieldName {
+    char text[64]{};
+};
+
+template <class T, std::size_t I>
+consteval FieldName field_name() {
+    FieldName name;
+    if constexpr (kind<T> == Kind::record)
+        for (std::size_t i = 0; i < reflect::field_names<T>[I].size() && i + 1 < 64; ++i)
+            name.text[i] = reflect::field_names<T>[I][i];
+    return name;
+}
+
 // The compiler prints the name of this function with the message: T is the type that can't travel,
-// `Inside` is what has it.
-template <class T, class Inside, Way W, class... Seen>
+// `Inside` is what has it, in the field `Field`.
+template <class T, class Inside, FieldName Field, Way W, class... Seen>
 consteval void cannot_travel();
 
 template <class T, Way W, class... Seen, class... P>
 consteval void explain_parts(Types<P...>) {
-    const auto explain = []<class Part>(Types<Part>) {
-        if constexpr (!is_fit<Part, W, Seen...>()) cannot_travel<Part, T, W, Seen...>();
+    [[maybe_unused]] const auto explain = []<std::size_t I, class Part>(Types<Part>) {
+        if constexpr (!is_fit<Part, W, Seen...>())
+            cannot_travel<Part, T, field_name<T, I>(), W, Seen...>();
     };
-    (explain(Types<P>{}), ...);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (explain.template operator()<I>(Types<P>{}), ...);
+    }(std::make_index_sequence<sizeof...(P)>{});
 }
 
-template <class T, class Inside, Way W, class... Seen>
+template <class T, class Inside, FieldName Field, Way W, class... Seen>
 consteval void cannot_travel() {
     constexpr Refusal why = refusal<T, W>();
     static_assert(why != Refusal::pointer,
@@ -238,7 +257,7 @@ consteval bool require_fit() {
     if constexpr (is_fit<T, W>()) {
         return true;
     } else {
-        cannot_travel<T, void, W>();
+        cannot_travel<T, void, FieldName{}, W>();
         return false;
     }
 }

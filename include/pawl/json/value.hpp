@@ -151,7 +151,7 @@ public:
     /// than `deepest`, with nothing after it and integers of at most 64 bits.
     explicit Document(std::string_view text);
     ~Document();
-    Document(Document&&) noexcept = default;
+    Document(Document&&) noexcept;
     Document& operator=(Document&&) = delete;
 
     Value root() const;

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <pawl/error.hpp>
 #include <pawl/json/kind.hpp>
 #include <pawl/json/time.hpp>
 #include <pawl/json/travel.hpp>
@@ -98,10 +100,23 @@ void put_variant(Writer& w, const T& x) {
 }
 
 template <class T>
+void put_view(Writer& w, const T& x) {
+    if constexpr (std::is_pointer_v<T>)
+        if (x == nullptr) w.fail("a null pointer to text can't travel");
+    w.text(std::string_view{x});
+}
+
+template <class T>
 void put_codec(Writer& w, const T& x) {
     const auto size = w.size();
     const auto depth = w.depth();
-    Codec<T>::write(w, x);
+    try {
+        Codec<T>::write(w, x);
+    } catch (const Error&) {
+        throw;
+    } catch (const std::exception& e) {
+        w.fail(e.what());
+    }
     if (w.size() == size || w.depth() != depth || !w.has_value())
         w.fail("its Codec did not write one value");
 }
@@ -120,7 +135,7 @@ void put(Writer& w, const T& x) {
     else if constexpr (k == Kind::text)
         w.text(x);
     else if constexpr (k == Kind::view)
-        w.text(std::string_view{x});
+        put_view(w, x);
     else if constexpr (k == Kind::enumeration)
         w.text(name_of(w, x));
     else if constexpr (k == Kind::null)
