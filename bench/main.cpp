@@ -10,7 +10,8 @@ namespace pawl::bench {
 
 const std::vector<std::pair<std::string, Scenario>>& scenarios() {
     static const std::vector<std::pair<std::string, Scenario>> all{
-        {"execute", execute},
+        {"execute", execute}, {"hot", hot_instance}, {"cycle", whole_cycle}, {"timers", due_timers},
+        {"backlog", backlog}, {"growth", growth},    {"memory", memory},
     };
     return all;
 }
