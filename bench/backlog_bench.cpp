@@ -12,7 +12,9 @@ Sample claim_and_ack(const Settings& settings, bool burdened) {
     const long count = settings.quick ? 5'000 : 50'000;
     const long burden = settings.quick ? 5'000 : 100'000;
     const Scratch scratch;
-    { const Engine engine{scratch.url()}; }
+    {
+        const Engine engine{scratch.url()};
+    }
     {
         RawSqlite db{scratch.file()};
         RawParcels parcels{db};
@@ -45,9 +47,9 @@ Sample claim_and_ack(const Settings& settings, bool burdened) {
 }  // namespace
 
 void backlog(const Settings& settings) {
-    compare(settings, {"backlog", 256, "without-backlog",
-                       [&] { return claim_and_ack(settings, true); },
-                       [&] { return claim_and_ack(settings, false); }});
+    compare(settings,
+            {"backlog", 256, "without-backlog", [&] { return claim_and_ack(settings, true); },
+             [&] { return claim_and_ack(settings, false); }});
 }
 
 }  // namespace pawl::bench

@@ -10,18 +10,19 @@
 namespace pawl::bench {
 namespace {
 
-/// Each handler call sends the next parcel: 128 on their way to a handler and as many results on their
-/// way to the journal, 256 in flight in all.
+/// Each handler call sends the next parcel: 128 on their way to a handler and as many results on
+/// their way to the journal, 256 in flight in all.
 Sample cycle(const Settings& settings) {
     const Scratch scratch;
     Engine engine{scratch.url()};
     std::atomic<long> next{0};
     Meter meter{settings.length()};
     std::function<void()> send;
-    auto parcels = engine.add<Parcel>("parcel", Handlers{[&](const Parcel::Carry&) -> Parcel::Input {
-                                          if (meter.running()) send();
-                                          return Parcel::Deliver{};
-                                      }});
+    auto parcels =
+        engine.add<Parcel>("parcel", Handlers{[&](const Parcel::Carry&) -> Parcel::Input {
+                               if (meter.running()) send();
+                               return Parcel::Deliver{};
+                           }});
     send = [&] {
         parcels.send_async(numbered("parcel-", next++), Parcel::Post{"Ada", 2}, {},
                            landing<Parcel>([] {}));
@@ -39,7 +40,9 @@ Sample cycle(const Settings& settings) {
 
 Sample raw_cycle(const Settings& settings) {
     const Scratch scratch;
-    { const Engine engine{scratch.url()}; }
+    {
+        const Engine engine{scratch.url()};
+    }
     RawSqlite db{scratch.file()};
     RawParcels parcels{db};
     parcels.prepare();

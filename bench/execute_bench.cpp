@@ -1,10 +1,9 @@
 // A new instance with one event and one effect: how much of what SQLite can do is left to the user?
-#include "execute.hpp"
-
 #include <atomic>
 #include <mutex>
 #include <thread>
 
+#include "execute.hpp"
 #include "flight.hpp"
 
 namespace pawl::bench {
@@ -76,7 +75,9 @@ Sample execute_raw(RawSqlite& db, int batch, const Execution& how) {
 
 Sample execute_raw_fresh(const Settings& settings, int batch) {
     const Scratch scratch;
-    { const Engine engine{scratch.url()}; }  // makes the schema
+    {
+        const Engine engine{scratch.url()};
+    }  // makes the schema
     RawSqlite db{scratch.file()};
     return execute_raw(db, batch, {.length = settings.length()});
 }

@@ -15,7 +15,9 @@ long many(const Settings& settings) { return settings.quick ? 20'000 : 1'000'000
 long long_journal(const Settings& settings) { return settings.quick ? 2'000 : 100'000; }
 
 void fill(const Scratch& scratch, long count) {
-    { const Engine engine{scratch.url()}; }
+    {
+        const Engine engine{scratch.url()};
+    }
     RawSqlite db{scratch.file()};
     RawParcels parcels{db};
     parcels.prepare();
@@ -56,7 +58,8 @@ void with_many_instances(const Settings& settings) {
             {"growth-random", 256, "raw-batch", [&] { return on_many(random_id); }, raw_on_many});
 }
 
-Sample send_to(const Settings& settings, const Scratch& scratch, const std::string& id, bool first) {
+Sample send_to(const Settings& settings, const Scratch& scratch, const std::string& id,
+               bool first) {
     Engine engine{scratch.url()};
     auto parcels = engine.add<Parcel>("parcel");
     engine.start();
@@ -117,10 +120,11 @@ void memory(const Settings& settings) {
     const double before = resident_mib();
     execute_on(engine, parcels, {.count = many(settings) - small, .first = small});
     const double after = resident_mib();
-    fmt::print(R"({{"bench":"memory","store":"{}","instances":[{},{}],"resident_mib":[{:.1f},{:.1f}],)"
-               R"("growth_mib":{:.1f}}})"
-               "\n",
-               settings.store, small, many(settings), before, after, after - before);
+    fmt::print(
+        R"({{"bench":"memory","store":"{}","instances":[{},{}],"resident_mib":[{:.1f},{:.1f}],)"
+        R"("growth_mib":{:.1f}}})"
+        "\n",
+        settings.store, small, many(settings), before, after, after - before);
     std::fflush(stdout);
 }
 

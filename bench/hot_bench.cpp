@@ -23,7 +23,9 @@ Sample hot(const Settings& settings) {
 /// The same events, effects and snapshots by hand, 256 inputs to a transaction.
 Sample raw_hot(const Settings& settings) {
     const Scratch scratch;
-    { const Engine engine{scratch.url()}; }
+    {
+        const Engine engine{scratch.url()};
+    }
     RawSqlite db{scratch.file()};
     RawParcels parcels{db};
     parcels.prepare();

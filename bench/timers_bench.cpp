@@ -19,8 +19,9 @@ long timer_count(const Settings& settings) { return settings.quick ? 5'000 : 100
 
 /// A file in which `count` timers have been due for a while.
 void arm_all(const Scratch& scratch, long count) {
-    Engine engine{scratch.url()};
+    Engine engine{scratch.url(), {.claims = 0}};  // it only sends
     auto alarms = engine.add<Alarm>("alarm");
+    engine.start();
     std::vector<std::future<Outcome<Alarm>>> outcomes;
     const Time due = engine.now();
     for (long n = 0; n < count; n += 1000) {
@@ -46,12 +47,12 @@ Sample drain(const Settings& settings) {
     // Looks often enough to be right to a percent, and seldom enough not to be in the way.
     while (!engine.pending({.limit = 1}).empty())
         never.wait_for(lock, std::chrono::milliseconds{10});
-    const double seconds =
-        std::chrono::duration<double>(Meter::Clock::now() - begin).count();
+    const double seconds = std::chrono::duration<double>(Meter::Clock::now() - begin).count();
     return {.per_second = static_cast<double>(count) / seconds};
 }
 
-/// Claims 256 and applies them, by hand: reads the journal to decide, appends, finishes, acknowledges.
+/// Claims 256 and applies them, by hand: reads the journal to decide, appends, finishes,
+/// acknowledges.
 Sample raw_drain(const Settings& settings) {
     const auto count = timer_count(settings);
     const Scratch scratch;
@@ -90,9 +91,10 @@ void lateness(const Settings& settings) {
     }
     engine.stop();
     heard = nullptr;
-    fmt::print(R"({{"bench":"timers-lateness","store":"{}","timers":{},"p50_ms":{:.3f},"p99_ms":{:.3f}}})"
-               "\n",
-               settings.store, count, late[late.size() / 2], late[late.size() * 99 / 100]);
+    fmt::print(
+        R"({{"bench":"timers-lateness","store":"{}","timers":{},"p50_ms":{:.3f},"p99_ms":{:.3f}}})"
+        "\n",
+        settings.store, count, late[late.size() / 2], late[late.size() * 99 / 100]);
     std::fflush(stdout);
 }
 

@@ -68,8 +68,10 @@ void Core::set_up() {
     if (!used_.exchange(true)) dispatcher_.set_up(registry_, instances_);
 }
 
+bool Core::is_foreign_process() const { return getpid() != process_; }
+
 void Core::check_process() const {
-    if (getpid() != process_)
+    if (is_foreign_process())
         throw Error{Code::misuse,
                     "this engine was made before a fork: its threads and connections are in the "
                     "parent; make an engine in the child"};

@@ -44,6 +44,8 @@ public:
     const Registry& registry() const { return registry_; }
     Instances& instances() { return instances_; }
     const Options& options() const { return options_; }
+    /// Whether this is a child that was forked from the engine's process.
+    bool is_foreign_process() const;
     void check_process() const;
     /// Work may have become due.
     void wake() { claiming_.wake(); }

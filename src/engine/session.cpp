@@ -12,17 +12,24 @@ Session::Session(store::Store& store, Options options)
       loop_("pawl-lease", [this] { return renew(); }) {}
 
 store::SessionId Session::ensure() {
-    const std::lock_guard lock{mutex_};
+    const std::lock_guard asking{asking_};
+    std::optional<store::SessionId> id;
+    {
+        const std::lock_guard lock{mutex_};
+        id = id_;
+    }
     // Trust begins before the request: a slow answer must not make the lease look longer.
     const Time asked_at = store_.now();
-    if (id_ && !store_.renew(*id_, options_.lease)) {
+    if (id && !store_.renew(*id, options_.lease)) {
         options_.warn(
             "the lease had passed and its claims were taken by others: a new session begins");
-        id_.reset();
+        id.reset();
     }
-    if (!id_) id_ = store_.open_session({.lease = options_.lease, .owner = options_.owner});
+    if (!id) id = store_.open_session({.lease = options_.lease, .owner = options_.owner});
+    const std::lock_guard lock{mutex_};
+    id_ = id;
     trusted_until_ = asked_at + options_.lease;
-    return *id_;
+    return *id;
 }
 
 std::optional<store::SessionId> Session::current() const {
@@ -32,15 +39,19 @@ std::optional<store::SessionId> Session::current() const {
 }
 
 void Session::close() {
-    const std::lock_guard lock{mutex_};
-    if (!id_) return;
+    const std::lock_guard asking{asking_};
+    std::optional<store::SessionId> id;
+    {
+        const std::lock_guard lock{mutex_};
+        id.swap(id_);
+    }
+    if (!id) return;
     try {
-        store_.close_session(*id_);
+        store_.close_session(*id);
     } catch (const std::exception& e) {
         options_.warn(
             fmt::format("the session could not be closed, its lease will pass: {}", e.what()));
     }
-    id_.reset();
 }
 
 base::Pause Session::renew() {
