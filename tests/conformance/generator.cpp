@@ -1,0 +1,333 @@
+#include "conformance/generator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <pawl/error.hpp>
+
+#include "base/uuid.hpp"
+
+namespace pawl::store::conformance {
+
+using namespace std::chrono_literals;
+
+/// A Commit before a store's own numbers are filled in.
+struct Generator::Planned {
+    Commit commit;                     ///< sessions are the indexes of Subject::sessions
+    std::vector<std::string> settled;  ///< the names of the items of its settlements
+
+    Commit for_subject(const Subject& subject) const {
+        Commit filled = commit;
+        for (std::size_t i = 0; i < settled.size(); ++i)
+            filled.settlements[i].item = subject.id_of(settled[i]);
+        if (filled.append)
+            for (auto& put : filled.append->puts)
+                if (put.born_claimed)
+                    put.born_claimed->session = subject.sessions.at(put.born_claimed->session);
+        return filled;
+    }
+    std::string text() const {
+        std::string out = "  Commit";
+        if (const auto& a = commit.append) {
+            out += fmt::format(" {}/{} on {}: {} events, input={} unique={}{}{}", a->instance.type,
+                               a->instance.id, a->expected, a->events.size(), a->input_id,
+                               a->unique_key, a->finished ? " finished" : "",
+                               a->snapshot ? " snapshot" : "");
+            for (const auto& key : a->cancels) out += " cancel=" + key;
+            for (const auto& put : a->puts)
+                out += fmt::format(" put={}:{}:{}{}", static_cast<int>(put.kind), put.name, put.key,
+                                   put.born_claimed ? ":born claimed" : "");
+        }
+        for (std::size_t i = 0; i < settled.size(); ++i)
+            out += fmt::format(" settle={}:{}:{}", settled[i],
+                               static_cast<int>(commit.settlements[i].verdict),
+                               commit.settlements[i].fence);
+        return out + "\n";
+    }
+};
+
+Generator::Generator(std::uint64_t seed, Store& reference, ManualClock& clock)
+    : random_(base::seeded_random(seed)), reference_(reference), clock_(clock) {}
+
+std::size_t Generator::below(std::size_t bound) { return random_->next() % bound; }
+
+Uuid Generator::id() { return base::uuid7(clock_.now(), *random_); }
+
+// The window of ids moves on, so that there are always instances that are not finished yet.
+InstanceName Generator::instance() {
+    return {.type = chance(80) ? "order" : "refund",
+            .id = std::to_string(operations_ / 40 + below(6))};
+}
+
+Line Generator::line() {
+    static const std::vector<std::pair<ItemKind, std::string>> lines{
+        {ItemKind::effect, "Do"}, {ItemKind::effect, "Ship"}, {ItemKind::timer, "Ring"}};
+    const auto& [kind, name] = pick(lines);
+    return {.kind = kind, .type = chance(80) ? "order" : "refund", .name = name};
+}
+
+Duration Generator::some_time() {
+    static const std::vector<Duration> times{0us, 1us, 500ms, 1s, 5s, 30s};
+    return pick(times);
+}
+
+void Generator::plan_puts(Append& append) {
+    for (std::size_t i = below(4); i > 0; --i) {
+        Put put{.kind = chance(50) ? ItemKind::effect : ItemKind::timer,
+                .payload = {std::to_string(below(1000))},
+                .after = some_time()};
+        if (put.kind == ItemKind::timer) {
+            put.name = "Ring";
+            put.key = pick(std::vector<std::string>{"", "bell", "alarm"});
+            if (chance(30)) put.at = clock_.now() + some_time() - 1s;
+        } else {
+            put.name = chance(50) ? "Do" : "Ship";
+            if (sessions_ > 0 && chance(30))
+                put.born_claimed = {static_cast<SessionId>(below(sessions_)), ++last_fence_};
+        }
+        append.puts.push_back(std::move(put));
+    }
+}
+
+void Generator::plan_writes(Append& append) {
+    for (std::size_t i = 1 + below(3); i > 0; --i)
+        append.events.push_back({.id = id(),
+                                 .name = pick(std::vector<std::string>{"A", "B", "C"}),
+                                 .payload = {std::to_string(below(1000))},
+                                 .kind = chance(80) ? EventKind::user : EventKind::engine});
+    plan_puts(append);
+    if (chance(20)) append.cancels.push_back(chance(50) ? "bell" : "alarm");
+    append.finished = chance(10);
+    if (chance(20))
+        append.snapshot =
+            Snapshot{.sequence = append.expected + static_cast<Version>(append.events.size()),
+                     .version = static_cast<std::int32_t>(1 + below(2)),
+                     .payload = {"state" + std::to_string(below(1000))}};
+}
+
+void Generator::plan_settlements(Planned& planned) {
+    for (const auto& item : reference_.items({.limit = 1000})) {
+        const bool claimed = item.session != 0;
+        if (!chance(claimed ? 15 : 1)) continue;
+        Settlement settlement{.fence = chance(90) ? item.fence : item.fence + 1,
+                              .retry_after = some_time(),
+                              .reason = "reason " + std::to_string(below(3)),
+                              .ending_reason = "ending"};
+        settlement.verdict =
+            pick(std::vector{Verdict::ack, Verdict::ack, Verdict::retry, Verdict::bury});
+        settlement.ending = pick(std::vector{Ending::applied, Ending::rejected, Ending::finished});
+        planned.commit.settlements.push_back(settlement);
+        planned.settled.push_back(item_name(item.instance, item.sequence, item.index));
+        if (planned.settled.size() == 3) return;
+    }
+}
+
+Generator::Planned Generator::plan_commit(std::vector<InstanceName>& finished) {
+    Planned planned;
+    Commit& commit = planned.commit;
+    if (chance(40)) plan_settlements(planned);
+    if (chance(50))
+        commit.envelope = {.correlation = chance(50) ? "corr" : "",
+                           .conversation = chance(20) ? "conv" : "",
+                           .tenant = pick(std::vector<std::string>{"", "acme", "other"}),
+                           .causation = chance(50) ? id() : Uuid{}};
+    if (chance(15)) commit.inbox.push_back({.to = instance(), .input_id = "mail", .name = "Pay"});
+    if (chance(15))
+        commit.messages.push_back({.channel = chance(50) ? "news" : "ledger", .key = "k"});
+    if (!planned.settled.empty() && chance(40)) return planned;
+
+    Append& append = commit.append.emplace(Append{.instance = instance()});
+    const auto row = reference_.load(std::vector<LoadRequest>{{append.instance}})[0].row;
+    if (row && row->finished_at) finished.push_back(append.instance);
+    const auto name = item_name(append.instance, 0, 0);
+    Version& version = planned_versions_.try_emplace(name, row ? row->version : 0).first->second;
+    append.expected = chance(90) ? version : static_cast<Version>(below(5));
+    if (chance(30)) append.input_id = "in-" + std::to_string(below(6));
+    if (chance(20)) append.unique_key = chance(50) ? "red" : "blue";
+    // The engine appends nothing to an instance it sees finished.
+    if (std::ranges::count(finished, append.instance) == 0 && chance(85)) {
+        plan_writes(append);
+        if (append.expected == version) version += static_cast<Version>(append.events.size());
+        if (append.finished) finished.push_back(append.instance);
+    }
+    return planned;
+}
+
+Operation Generator::commit() {
+    std::vector<Planned> group;
+    std::vector<InstanceName> finished;
+    planned_versions_.clear();
+    std::string text = "commit\n";
+    for (std::size_t i = 1 + below(6); i > 0; --i) {
+        group.push_back(plan_commit(finished));
+        text += group.back().text();
+    }
+    return {text, [group](Subject& subject) {
+                std::vector<Commit> commits;
+                for (const auto& planned : group) commits.push_back(planned.for_subject(subject));
+                std::vector<Answer> answers(commits.size());
+                subject.store.commit(commits, answers);
+                std::string out;
+                for (std::size_t i = 0; i < answers.size(); ++i) {
+                    if (commits[i].append) subject.learn(commits[i].append->instance, answers[i]);
+                    out += describe(subject, answers[i]);
+                }
+                return out;
+            }};
+}
+
+Operation Generator::claim() {
+    if (sessions_ == 0) return session();
+    ClaimRequest request{.claim = {0, ++last_fence_}, .limit = 1 + below(6)};
+    const std::size_t number =
+        chance(80) ? sessions_ - 1 - below(std::min<std::size_t>(sessions_, 3)) : below(sessions_);
+    for (std::size_t i = 1 + below(4); i > 0; --i) {
+        const Line wanted = line();
+        const auto same = [&](const auto& interest) { return interest.line == wanted; };
+        if (std::ranges::none_of(request.interests, same))
+            request.interests.push_back({wanted, 1 + below(4)});
+    }
+    request.lost_ones = chance(35);
+    // Only a session that holds nothing else suffers a loss alone.
+    const bool own_session = request.lost_ones && chance(60);
+    const std::size_t taker = own_session ? sessions_++ : number;
+    return {fmt::format("claim for s{}, {} lines, lost_ones={}", taker, request.interests.size(),
+                        request.lost_ones),
+            [request, taker, own_session](Subject& subject) mutable {
+                if (own_session)
+                    subject.sessions.push_back(subject.store.open_session({.lease = 5s}));
+                request.claim.session = subject.sessions.at(taker);
+                return describe(subject, subject.store.claim(request));
+            }};
+}
+
+Operation Generator::session() {
+    if (sessions_ == 0 || chance(30)) {
+        ++sessions_;
+        const Duration lease = chance(60) ? 5s : 1min;
+        return {"open session", [lease](Subject& subject) {
+                    subject.sessions.push_back(subject.store.open_session({.lease = lease}));
+                    return std::string{"opened"};
+                }};
+    }
+    const std::size_t number = below(sessions_);
+    if (chance(25))
+        return {fmt::format("close s{}", number), [number](Subject& subject) {
+                    subject.store.close_session(subject.sessions.at(number));
+                    return std::string{"closed"};
+                }};
+    return {fmt::format("renew s{}", number), [number](Subject& subject) {
+                return fmt::format("{}", subject.store.renew(subject.sessions.at(number), 5s));
+            }};
+}
+
+Operation Generator::release() {
+    std::vector<std::pair<std::string, Fence>> given;
+    for (const auto& item : reference_.items({.limit = 1000}))
+        if (item.session != 0 && chance(30))
+            given.emplace_back(item_name(item.instance, item.sequence, item.index),
+                               chance(80) ? item.fence : item.fence + 1);
+    return {fmt::format("release {} items", given.size()), [given](Subject& subject) {
+                std::vector<std::pair<ItemId, Fence>> items;
+                for (const auto& [name, fence] : given)
+                    items.emplace_back(subject.id_of(name), fence);
+                subject.store.release(items);
+                return std::string{"released"};
+            }};
+}
+
+DeadLetterFilter Generator::dead_letter_filter() {
+    DeadLetterFilter filter;
+    if (chance(30)) filter.kind = chance(50) ? ItemKind::effect : ItemKind::timer;
+    if (chance(30)) filter.type = "order";
+    if (chance(30)) filter.reason = "son " + std::to_string(below(3));
+    if (chance(20)) filter.died_from = clock_.now() - 30s;
+    if (chance(20)) filter.died_before = clock_.now() - 5s;
+    if (chance(50)) filter.limit = 1 + below(3);
+    return filter;
+}
+
+Operation Generator::dead_letters() {
+    const auto filter = dead_letter_filter();
+    const bool discard = chance(20);
+    return {discard ? "discard dead letters" : "retry dead letters",
+            [filter, discard](Subject& subject) {
+                Store& store = subject.store;
+                const auto count = store.count_dead_letters(filter);
+                const auto done =
+                    discard ? store.discard_dead_letters(filter) : store.retry_dead_letters(filter);
+                return fmt::format("{} of {}", done, count);
+            }};
+}
+
+Operation Generator::read() {
+    std::vector<LoadRequest> requests;
+    for (std::size_t i = 1 + below(4); i > 0; --i)
+        requests.push_back({.instance = instance(),
+                            .snapshot_version = static_cast<std::int32_t>(1 + below(2)),
+                            .use_snapshot = chance(80),
+                            .up_to = chance(30) ? static_cast<Version>(below(8)) : 0});
+    const auto after = static_cast<Version>(below(5));
+    return {"load and read", [requests, after](Subject& subject) {
+                std::string out;
+                for (const auto& loaded : subject.store.load(requests)) out += describe(loaded);
+                out += describe(subject.store.journal(requests[0].instance, after, 3));
+                const Followed followed = subject.store.follow(subject.follow_cursor, 5);
+                subject.follow_cursor = followed.cursor;
+                return out + describe(followed.events);
+            }};
+}
+
+Operation Generator::page() {
+    InstanceFilter filter{.limit = 1 + below(5)};
+    if (chance(50)) filter.type = chance(50) ? "order" : "refund";
+    if (chance(30)) filter.id_prefix = std::to_string(below(3));
+    if (chance(30)) filter.tenant = "acme";
+    if (chance(40)) filter.finished = chance(50);
+    if (chance(20)) filter.created_from = clock_.now() - 1min;
+    if (chance(20)) filter.created_before = clock_.now() - 5s;
+    return {"page through the instances", [filter](Subject& subject) mutable {
+                std::string out;
+                do {
+                    const InstancePage page = subject.store.instances(filter);
+                    out += describe(page);
+                    filter.cursor = page.next;
+                } while (!filter.cursor.empty());
+                return out;
+            }};
+}
+
+Operation Generator::vacuum() {
+    VacuumRequest request;
+    if (chance(50)) request.input_ids_older_than = 1min;
+    if (chance(50)) request.endings_older_than = 30s;
+    return {"vacuum", [request](Subject& subject) {
+                return fmt::format("{}", subject.store.vacuum(request));
+            }};
+}
+
+// The clock is the stores' own and shared, so it is moved here and not by each of them.
+Operation Generator::wait() {
+    const Duration time = some_time();
+    clock_.advance(time);
+    return {fmt::format("wait {}us", time.count()), [](Subject& subject) {
+                return std::to_string(subject.store.now().time_since_epoch().count());
+            }};
+}
+
+Operation Generator::next() {
+    ++operations_;
+    const std::size_t dice = below(100);
+    if (dice < 40) return commit();
+    if (dice < 62) return claim();
+    if (dice < 75) return wait();
+    if (dice < 82) return session();
+    if (dice < 85) return release();
+    if (dice < 89) return dead_letters();
+    if (dice < 95) return read();
+    if (dice < 98) return page();
+    return vacuum();
+}
+
+}  // namespace pawl::store::conformance
