@@ -23,7 +23,8 @@ TEST(Rewrite, ReplacesTheMarksOfParameters) {
 TEST(Rewrite, LeavesQuotedTextAndCommentsAlone) {
     const Dialect dialect{.prefix = "shop_", .mark = '?'};
     EXPECT_EQ(rewrite("'pawl_event $1' \"pawl_x\"", dialect), "'pawl_event $1' \"pawl_x\"");
-    EXPECT_EQ(rewrite("-- pawl_event $1\npawl_event $1", dialect), "-- pawl_event $1\nshop_event ?1");
+    EXPECT_EQ(rewrite("-- pawl_event $1\npawl_event $1", dialect),
+              "-- pawl_event $1\nshop_event ?1");
     EXPECT_EQ(rewrite("'it''s pawl_a' pawl_b", dialect), "'it''s pawl_a' shop_b");
     EXPECT_EQ(rewrite("'open", dialect), "'open");
 }

@@ -62,7 +62,9 @@ TEST_F(Opening, RefusesAFileThatIsNoDatabase) {
 }
 
 TEST_F(Opening, RefusesADamagedFile) {
-    { open_sqlite({.path = path_}); }
+    {
+        open_sqlite({.path = path_});
+    }
     std::filesystem::remove(path_ + "-turn");
     std::fstream file{path_, std::ios::in | std::ios::out | std::ios::binary};
     file.seekp(100);
@@ -76,7 +78,9 @@ TEST_F(Opening, RefusesADamagedFile) {
 TEST_F(Opening, RefusesTheFileOfAnotherApplicationUnlessItIsAdopted) {
     RawDatabase{path_}.run("PRAGMA application_id = 77; CREATE TABLE theirs (x)");
     expect_refused_untouched({.path = path_}, Code::corrupt, "another application");
-    { open_sqlite({.path = path_, .adopt = true}); }
+    {
+        open_sqlite({.path = path_, .adopt = true});
+    }
     EXPECT_EQ(RawDatabase{path_}.run("PRAGMA application_id"), "77\n");
     EXPECT_NO_THROW(open_sqlite({.path = path_}));
 }
@@ -88,7 +92,9 @@ TEST_F(Opening, RefusesTablesThatOnlyLookLikeOurs) {
 }
 
 TEST_F(Opening, RefusesASchemaWhoseMinimumReaderIsNewer) {
-    { open_sqlite({.path = path_}); }
+    {
+        open_sqlite({.path = path_});
+    }
     RawDatabase{path_}.run("UPDATE pawl_meta SET schema_version = 99, minimum_reader = 98");
     std::filesystem::remove(path_ + "-turn");
     expect_refused_untouched({.path = path_}, Code::corrupt, "use a newer pawl");
@@ -122,7 +128,9 @@ Code refusal_of_another_user(const std::string& path) {
 }
 
 TEST_F(Opening, RefusesAReadOnlyFileAndAReadOnlyDirectory) {
-    { open_sqlite({.path = path_}); }
+    {
+        open_sqlite({.path = path_});
+    }
     ::chmod(path_.c_str(), 0444);
     ::chmod(directory_.path().c_str(), 0777);
     EXPECT_EQ(refusal_of_another_user(path_), Code::unavailable);
@@ -145,14 +153,18 @@ TEST_F(Opening, RefusesAFullDisk) {
 
 TEST_F(Opening, KeepsTheUsersTablesInTheSameFile) {
     RawDatabase{path_}.run("CREATE TABLE account (id, cents); INSERT INTO account VALUES (1, 5)");
-    { open_sqlite({.path = path_}); }
+    {
+        open_sqlite({.path = path_});
+    }
     RawDatabase raw{path_};
     EXPECT_EQ(raw.run("SELECT * FROM account"), "1|5\n");
     EXPECT_EQ(raw.run("PRAGMA application_id"), "0\n");
 }
 
 TEST_F(Opening, MarksAFileOfItsOwnAndUsesThePrefix) {
-    { open_sqlite({.path = path_, .prefix = "shop_"}); }
+    {
+        open_sqlite({.path = path_, .prefix = "shop_"});
+    }
     RawDatabase raw{path_};
     EXPECT_EQ(raw.run("PRAGMA application_id"), std::to_string(0x7061776c) + "\n");
     EXPECT_EQ(raw.run("SELECT count(*) FROM sqlite_master WHERE name LIKE 'pawl%'"), "0\n");
@@ -189,7 +201,9 @@ TEST(Migrations, AreNumberedWithoutGaps) {
 }
 
 TEST_F(Opening, MakesTheSchemaOfTheGoldenFile) {
-    { open_sqlite({.path = path_}); }
+    {
+        open_sqlite({.path = path_});
+    }
     const std::string schema = RawDatabase{path_}.run(
         "SELECT sql || ';' FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name");
     const std::string golden = PAWL_GOLDEN "/sqlite_schema.sql";

@@ -23,8 +23,8 @@ public:
         std::string out;
         const auto collect = [](void* text, int columns, char** values, char**) {
             for (int i = 0; i < columns; ++i)
-                *static_cast<std::string*>(text) += std::string{values[i] ? values[i] : "NULL"} +
-                                                    (i + 1 < columns ? "|" : "\n");
+                *static_cast<std::string*>(text) +=
+                    std::string{values[i] ? values[i] : "NULL"} + (i + 1 < columns ? "|" : "\n");
             return 0;
         };
         char* error = nullptr;

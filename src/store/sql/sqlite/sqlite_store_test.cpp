@@ -1,9 +1,11 @@
 #include "store/sql/sqlite/sqlite_store.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <pawl/error.hpp>
 #include <thread>
 
@@ -22,9 +24,8 @@ class SqliteStore : public testing::Test {
 protected:
     Commit create(const std::string& id, const std::string& payload = "{}") {
         Append append{.instance = {"order", id}};
-        append.events.push_back({.id = base::uuid7(clock_.now(), *random_),
-                                 .name = "Placed",
-                                 .payload = {payload}});
+        append.events.push_back(
+            {.id = base::uuid7(clock_.now(), *random_), .name = "Placed", .payload = {payload}});
         append.puts.push_back({.name = "Invoice", .payload = {payload}});
         return {.append = std::move(append)};
     }
@@ -85,8 +86,9 @@ TEST_F(SqliteStore, LetsAPoisonousCommitFailAlone) {
 TEST_F(SqliteStore, ForgetsNamesOfAGroupThatWasRolledBack) {
     const auto store = open();
     RawDatabase raw{path_};
-    raw.run("CREATE TRIGGER refuse BEFORE INSERT ON pawl_item "
-            "BEGIN SELECT RAISE(ABORT, 'no items'); END");
+    raw.run(
+        "CREATE TRIGGER refuse BEFORE INSERT ON pawl_item "
+        "BEGIN SELECT RAISE(ABORT, 'no items'); END");
     EXPECT_EQ(commit(*store, {create("o-1")})[0].fate, Fate::failed);
     EXPECT_EQ(raw.run("SELECT count(*) FROM pawl_name"), "0\n");
     raw.run("DROP TRIGGER refuse; INSERT INTO pawl_name (ref, name) VALUES (1, 'other')");
@@ -94,22 +96,45 @@ TEST_F(SqliteStore, ForgetsNamesOfAGroupThatWasRolledBack) {
     EXPECT_EQ(store->journal({"order", "o-1"}, 0, 10).at(0).event.name, "Placed");
 }
 
-TEST_F(SqliteStore, FailsAWholeGroupOnAFullDiskAndWritesNothing) {
-    const auto store = open();
-    commit(*store, {create("o-1")});
-    // The writer's own limit can't be set from outside, so the foreign lock stands for the disk.
-    const auto impatient = open({.busy_deadline = 1ms});
+TEST_F(SqliteStore, IsBusyWhileAForeignProgramHoldsTheLock) {
+    const auto store = open({.busy_deadline = 1ms});
     RawDatabase raw{path_};
     raw.run("BEGIN IMMEDIATE");
     try {
-        commit(*impatient, {create("o-2")});
+        commit(*store, {create("o-1")});
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), Code::busy);
         EXPECT_TRUE(error.retryable());
     }
     raw.run("COMMIT");
-    EXPECT_EQ(commit(*impatient, {create("o-2")})[0].fate, Fate::committed);
+    EXPECT_EQ(commit(*store, {create("o-1")})[0].fate, Fate::committed);
+}
+
+TEST_F(SqliteStore, FailsAWholeGroupOnAFullDiskAndGoesOnWhenThereIsRoom) {
+    const std::string disk = directory_.path() / "disk";
+    std::filesystem::create_directory(disk);
+    if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=4m") != 0)
+        GTEST_SKIP() << "a small disk can't be mounted here";
+    std::ofstream{disk + "/filler"} << std::string(2'000'000, 'x');
+    {
+        const auto store = open_sqlite({.path = disk + "/store.db", .clock = &clock_});
+        int committed = 0;
+        std::optional<Code> failure;
+        for (int i = 0; i < 1000 && !failure; ++i) try {
+                commit(*store, {create("o-" + std::to_string(i), std::string(5000, 'x')),
+                                create("p-" + std::to_string(i), std::string(5000, 'x'))});
+                ++committed;
+            } catch (const Error& error) {
+                failure = error.code();
+            }
+        EXPECT_EQ(failure, Code::unavailable);
+        EXPECT_EQ(store->instances({.limit = 5000}).rows.size(), 2u * committed);
+        std::filesystem::remove(disk + "/filler");
+        EXPECT_EQ(commit(*store, {create("after")})[0].fate, Fate::committed);
+        EXPECT_EQ(store->follow("", 5000).events.size(), 2u * committed + 1);
+    }
+    ::umount(disk.c_str());
 }
 
 TEST_F(SqliteStore, WritesNothingWhenThereIsNothingToClaim) {
@@ -136,8 +161,8 @@ TEST_F(SqliteStore, ConfirmsAVersionWithoutWriting) {
     RawDatabase raw{path_};
     const auto version = raw.run("PRAGMA data_version");
     raw.run("BEGIN IMMEDIATE");  // nobody else could write now
-    const auto answers = commit(*store, {{.append = Append{.instance = {"order", "o-1"},
-                                                           .expected = 1}}});
+    const auto answers =
+        commit(*store, {{.append = Append{.instance = {"order", "o-1"}, .expected = 1}}});
     raw.run("COMMIT");
     EXPECT_EQ(answers[0].fate, Fate::committed);
     EXPECT_EQ(answers[0].version, 1);
@@ -155,8 +180,8 @@ TEST_F(SqliteStore, KeepsItsLogShortUnderLoadAndBesideAReader) {
     for (int i = 0; i < 150; ++i) {
         std::vector<Commit> group;
         for (int k = 0; k < 64; ++k)
-            group.push_back(create(base::uuid7(clock_.now(), *random_).text(),
-                                   std::string(1000, 'x')));
+            group.push_back(
+                create(base::uuid7(clock_.now(), *random_).text(), std::string(1000, 'x')));
         commit(*store, group);
         longest = std::max(longest, log_size());
     }
@@ -166,7 +191,9 @@ TEST_F(SqliteStore, KeepsItsLogShortUnderLoadAndBesideAReader) {
 }
 
 TEST_F(SqliteStore, EmptiesItsLogWhenItIsClosed) {
-    { commit(*open(), {create("o-1")}); }
+    {
+        commit(*open(), {create("o-1")});
+    }
     EXPECT_EQ(log_size(), 0u);
     EXPECT_EQ(open()->follow("", 10).events.size(), 1u);
 }
