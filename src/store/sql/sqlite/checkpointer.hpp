@@ -3,7 +3,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -31,15 +30,17 @@ public:
 
 private:
     void run();
-    void work();
-    std::int64_t wait_for_work();
+    /// Returns how long the log must be before it is worth coming back.
+    std::int64_t work();
+    bool wait_for_work();
 
     SqliteConnection connection_;
     WriteTurn& turn_;
     LogBounds bounds_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::int64_t pages_ = 0;
+    std::int64_t wake_at_;  // pages
+    bool wanted_ = false;
     bool stopping_ = false;
     std::thread thread_;
 };

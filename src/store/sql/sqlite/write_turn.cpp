@@ -73,6 +73,11 @@ bool WriteTurn::is_next(Rank rank, Ticket ticket) const {
     return !taken_ && own.front() == ticket && (rank == Rank::urgent || urgent.empty());
 }
 
+std::size_t WriteTurn::waiting() const {
+    const std::lock_guard lock{mutex_};
+    return waiting_[0].size() + waiting_[1].size();
+}
+
 void WriteTurn::take(Rank rank) {
     const auto deadline = std::chrono::steady_clock::now() + deadline_;
     {
