@@ -165,7 +165,7 @@ void Instances::ensure_state(CachedInstance& instance, const Request& request) {
     if (instance.chain && instance.chain->broken) instance.forget();
     if (instance.state) return;
     const auto& workflow = *instance.workflow;
-    if (request.races == 0 && workflow.guess.likely_new()) {
+    if (request.races == 0 && !request.collateral && workflow.guess.likely_new()) {
         instance.state = workflow.model->fresh();
         instance.speculative = true;
     } else {
@@ -201,16 +201,18 @@ void Instances::plan(CachedInstance& instance, Request& request) {
         request.outcome_.kind = OutcomeRecord::Kind::finished;
     } else {
         detail::Draft draft;
+        bool touched = false;
         try {
-            draft = request.input->decide(*instance.state, {parts_.store.now(), *uuids_});
+            draft = request.input->decide(*instance.state, {parts_.store.now(), *uuids_}, touched);
         } catch (const std::exception& e) {
             request.error_ = workflow_error(request, e.what());
         } catch (...) {
-            request.error_ = workflow_error(request, "something that is not a std::exception");
+            request.error_ = workflow_error(request, not_standard);
         }
         if (request.error_) {
-            // The answer is only given once the version it was thrown on is confirmed.
-            instance.forget();
+            // The answer is only given once the version it was thrown on is confirmed. A state that
+            // is whole is kept: those behind rest on what is still on its way.
+            if (touched) instance.forget();
             return;
         }
         if (!draft.rejected) return plan_accepted(instance, request, std::move(draft));
@@ -298,7 +300,8 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
             r.error_ = answer.error;
             break;
     }
-    if (r.decide_again_ && ++r.races >= most_races && !r.never_gives_up()) {
+    // Those that failed with one before them lost no race: each time somebody got an answer.
+    if (r.decide_again_ && !r.collateral && ++r.races >= most_races && !r.never_gives_up()) {
         r.decide_again_ = false;
         r.error_ = std::make_exception_ptr(Error{
             Code::conflict, fmt::format("instance \"{}\" of \"{}\" was changed by others {} times "
