@@ -15,6 +15,7 @@ namespace {
 constexpr int turn = 64;
 // A caller loses this many races for one instance before it is told.
 constexpr int most_races = 100;
+constexpr const char* not_standard = "something that is not a std::exception";
 
 class Uuids final : public Moment::Source {
 public:
@@ -25,6 +26,15 @@ private:
     const Clock& clock_;
     base::Random& random_;
 };
+
+// A state that can't be written at the moment costs a longer replay, never the input.
+std::optional<std::string> snapshot_of(const Registered& workflow, const detail::State& state) {
+    try {
+        return workflow.model->snapshot(state);
+    } catch (...) {
+        return std::nullopt;
+    }
+}
 
 std::exception_ptr workflow_error(const Request& request, const char* what) {
     return std::make_exception_ptr(
@@ -138,8 +148,14 @@ void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> reques
     try {
         ensure_state(instance, *request);
         plan(instance, *request);
-    } catch (...) {
+    } catch (const Error&) {
         return abandon(instance, std::move(request), std::current_exception());
+    } catch (const std::exception& e) {
+        auto error = workflow_error(*request, e.what());
+        return abandon(instance, std::move(request), std::move(error));
+    } catch (...) {
+        auto error = workflow_error(*request, not_standard);
+        return abandon(instance, std::move(request), std::move(error));
     }
     const auto timeout = request->timeout;
     Job::Owned job = std::move(request);
@@ -255,13 +271,13 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     request.outcome_.version = instance.version;
     if (!append.finished &&
         instance.version - instance.snapshot_at >= workflow.options.snapshot_every) {
-        if (auto bytes = workflow.model->snapshot(*instance.state);
+        if (auto bytes = snapshot_of(workflow, *instance.state);
             bytes && bytes->size() <= options_.payload_limit) {
             append.snapshot = store::Snapshot{.sequence = instance.version,
                                               .version = workflow.model->version(),
                                               .payload = {std::move(*bytes)}};
-            instance.snapshot_at = instance.version;
         }
+        instance.snapshot_at = instance.version;
     }
     if (request.settlement) request.commit.settlements.push_back(*request.settlement);
 }
@@ -379,7 +395,7 @@ std::unique_ptr<detail::State> Instances::state_of(const Registered& workflow,
     } catch (const std::exception& e) {
         throw fail(name, e.what());
     } catch (...) {
-        throw fail(name, "something that is not a std::exception");
+        throw fail(name, not_standard);
     }
 }
 
