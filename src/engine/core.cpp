@@ -34,6 +34,8 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       random_(random_of(options_)),
       clock_(options_.clock ? *options_.clock : system_clock()),
       process_(getpid()),
+      callbacks_("pawl-callback", logged("a callback")),
+      workers_("pawl-worker", logged("a worker")),
       committer_(*store_, callbacks_,
                  {.queue = options_.queue, .at_point = options_.test.at_point}),
       session_(*store_, {.lease = options_.lease,
@@ -52,8 +54,30 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       vacuum_(*store_, {.input_ids = options_.input_id_retention,
                         .endings = options_.ending_retention,
                         .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
-      claiming_("pawl-claim", [this] { return dispatcher_.step(); }),
-      vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }) {}
+      claiming_(
+          "pawl-claim", [this] { return dispatcher_.step(); }, logged("claiming")),
+      vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }, logged("vacuum")) {}
+
+void Core::log(LogLevel level, const std::string& text) const noexcept {
+    try {
+        if (options_.log) options_.log(level, text);
+    } catch (...) {
+        // There is nobody left to tell.
+    }
+}
+
+base::OnFailure Core::logged(const char* where) const {
+    return [this, where](const std::exception_ptr& error) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const std::exception& e) {
+            log(LogLevel::error, fmt::format("{} threw: {}", where, e.what()));
+        } catch (...) {
+            log(LogLevel::error,
+                fmt::format("{} threw something that is not a std::exception", where));
+        }
+    };
+}
 
 void Core::add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options) {
     if (used_)
@@ -92,10 +116,13 @@ void Core::start() {
     claiming_.start();
     vacuuming_.start();
     watch_ = store_->watch();
-    watching_ = std::make_unique<base::Loop>("pawl-watch", [this]() -> base::Pause {
-        if (watch_->wait(watch_patience)) claiming_.wake();
-        return Duration::zero();
-    });
+    watching_ = std::make_unique<base::Loop>(
+        "pawl-watch",
+        [this]() -> base::Pause {
+            if (watch_->wait(watch_patience)) claiming_.wake();
+            return Duration::zero();
+        },
+        logged("the watch"));
     watching_->start();
     started_ = true;
 }

@@ -223,7 +223,9 @@ void Dispatcher::run(const HeldPtr& held) {
     }
     Task task = [this, held, keep = std::move(keep)] { perform(held); };
     if (options_.executor && !inline_effects_)
-        options_.executor(std::move(task));
+        // By way of a callback thread: this may be the committing one, and an executor may block.
+        parts_.callbacks.post(
+            [this, task = std::move(task)]() mutable { options_.executor(std::move(task)); });
     else
         parts_.workers.post(std::move(task));
 }
