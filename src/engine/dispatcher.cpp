@@ -6,11 +6,14 @@
 #include <pawl/error.hpp>
 
 #include "base/backoff.hpp"
+#include "base/points.hpp"
 #include "engine/drafting.hpp"
 #include "engine/item_jobs.hpp"
 
 namespace pawl::engine {
 namespace {
+
+namespace points = base::points;
 
 base::Pause sooner(base::Pause a, base::Pause b) {
     if (!a) return b;
@@ -94,8 +97,9 @@ Dispatcher::Claiming Dispatcher::claim_normal(Time now) {
     }
     const auto request = claim_request(room);
     if (request.interests.empty()) return {};
+    point(points::claim_before);
     auto claimed = parts_.store.claim(request);
-    point("claim:after");
+    point(points::claim_after);
     const auto count = claimed.items.size();
     for (auto& item : claimed.items) take(std::move(item));
     base::Pause pause = until(claimed.next_due, claimed.now);
@@ -129,7 +133,9 @@ Dispatcher::Claiming Dispatcher::claim_alone(Time now) {
     }
     auto request = claim_request(1);
     request.lost_ones = true;
+    point(points::alone_before);
     auto claimed = parts_.store.claim(request);
+    if (!claimed.items.empty()) point(points::alone_after);
     const std::size_t count = claimed.items.size();
     {
         const std::lock_guard lock{mutex_};
@@ -259,10 +265,10 @@ void Dispatcher::perform(const HeldPtr& held) {
     delivery.conversation = item.envelope.conversation;
     delivery.tenant = item.envelope.tenant;
     delivery.trace = item.envelope.trace;
-    point("handler:before");
+    point(points::handler_before);
     try {
         auto input = held->lane->workflow->model->perform(item.payload.bytes, delivery);
-        point("handler:after");
+        point(points::handler_after);
         const store::Settlement word{.item = item.id, .fence = item.fence};
         if (input)
             send(held, std::move(input), word);
@@ -288,6 +294,7 @@ void Dispatcher::fire(const HeldPtr& held) {
     } catch (const std::exception& e) {
         return failed(held, fmt::format("the timer's input can't be decoded: {}", e.what()), true);
     }
+    point(points::timer_before);
     send(held, std::move(input), {.item = item.id, .fence = item.fence});
 }
 

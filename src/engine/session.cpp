@@ -6,6 +6,8 @@
 
 namespace pawl::engine {
 
+namespace points = base::points;
+
 Session::Session(store::Store& store, Options options)
     : store_(store),
       options_(std::move(options)),
@@ -15,14 +17,25 @@ store::SessionId Session::ensure() {
     const std::lock_guard lock{mutex_};
     // Trust begins before the request: a slow answer must not make the lease look longer.
     const Time asked_at = store_.now();
-    if (id_ && !store_.renew(*id_, options_.lease)) {
+    if (id_ && !renew_open()) {
         options_.warn(
             "the lease had passed and its claims were taken by others: a new session begins");
         id_.reset();
     }
-    if (!id_) id_ = store_.open_session({.lease = options_.lease, .owner = options_.owner});
+    if (!id_) {
+        point(points::open_before);
+        id_ = store_.open_session({.lease = options_.lease, .owner = options_.owner});
+        point(points::open_after);
+    }
     trusted_until_ = asked_at + options_.lease;
     return *id_;
+}
+
+bool Session::renew_open() {
+    point(points::renew_before);
+    const bool renewed = store_.renew(*id_, options_.lease);
+    point(points::renew_after);
+    return renewed;
 }
 
 std::optional<store::SessionId> Session::current() const {
@@ -35,7 +48,9 @@ void Session::close() {
     const std::lock_guard lock{mutex_};
     if (!id_) return;
     try {
+        point(points::close_before);
         store_.close_session(*id_);
+        point(points::close_after);
     } catch (const std::exception& e) {
         options_.warn(
             fmt::format("the session could not be closed, its lease will pass: {}", e.what()));
