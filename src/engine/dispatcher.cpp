@@ -242,11 +242,6 @@ bool Dispatcher::begin(const HeldPtr& held) {
         bury(held, fmt::format("its handler ended its process {} times", item.losses_alone));
         return false;
     }
-    if (item.attempts > policy.attempts) {
-        bury(held,
-             fmt::format("{} attempts were made without a word on the last", policy.attempts));
-        return false;
-    }
     return true;
 }
 
@@ -302,15 +297,17 @@ void Dispatcher::failed(const HeldPtr& held, const std::string& error, bool perm
     const auto& item = held->item;
     const auto& policy = held->lane->policy;
     if (permanent) return bury(held, error);
-    if (item.attempts >= policy.attempts)
-        return bury(held, fmt::format("attempt {} of {} failed: {}", item.attempts, policy.attempts,
-                                      error));
+    // A claim that was lost with its process is no attempt that failed: `losses` bounds those.
+    const int spoken = item.attempts - item.losses;
+    if (spoken >= policy.attempts)
+        return bury(held,
+                    fmt::format("attempt {} of {} failed: {}", spoken, policy.attempts, error));
     if (parts_.store.now() - item.created_at >= policy.age)
         return bury(held, fmt::format("it is too old to be tried again: {}", error));
     settle(held, {.item = item.id,
                   .fence = item.fence,
                   .verdict = store::Verdict::retry,
-                  .retry_after = base::backoff(policy, item.attempts, parts_.random),
+                  .retry_after = base::backoff(policy, spoken, parts_.random),
                   .reason = error});
 }
 
