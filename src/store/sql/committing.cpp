@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <pawl/error.hpp>
 
+#include "base/points.hpp"
+
 namespace pawl::store::sql {
 namespace {
+
+namespace points = base::points;
 
 bool writes_nothing(const Commit& commit) {
     return commit.settlements.empty() && commit.inbox.empty() && commit.messages.empty() &&
@@ -26,9 +30,11 @@ void Committing::commit(std::span<const Commit> commits, std::span<Answer> answe
         bool at_fault = false;
         try {
             Transaction transaction{*connection, Access::write};
+            connection->reach(points::group_begun);
             BrokenChains broken;
             group_.apply(*connection, run, broken);
             transaction.commit();
+            connection->reach(points::group_committed);
         } catch (const Error& error) {
             group_.words().forget();
             if (!is_about_a_commit(error)) throw;

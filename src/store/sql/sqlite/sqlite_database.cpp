@@ -53,6 +53,7 @@ ConnectionOptions SqliteDatabase::connection_options() const {
 void SqliteDatabase::open_writer() {
     auto how = connection_options();
     how.create = true;
+    how.at_point = options_.at_point;
     const OpeningOptions opening{.prefix = options_.prefix, .adopt = options_.adopt};
     writer_ = std::make_unique<SqliteConnection>(how);
     check_file(*writer_, opening);
