@@ -15,6 +15,9 @@ namespace {
 // Threads for what is quick: decisions of timers, callbacks of asynchronous sends, lost races.
 constexpr int callback_threads = 2;
 constexpr Duration watch_patience = std::chrono::seconds{1};
+// The first sign of a change wakes at once; those right after it, mostly our own, share one
+// wake-up.
+constexpr Duration watch_pause = std::chrono::milliseconds{2};
 
 std::string owner_name() {
     char host[256] = "?";
@@ -120,8 +123,9 @@ void Core::start() {
     watching_ = std::make_unique<base::Loop>(
         "pawl-watch",
         [this]() -> base::Pause {
-            if (watch_->wait(watch_patience)) claiming_.wake();
-            return Duration::zero();
+            if (!watch_->wait(watch_patience)) return Duration::zero();
+            claiming_.wake();
+            return watch_pause;
         },
         logged("the watch"));
     watching_->start();
