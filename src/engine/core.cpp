@@ -123,6 +123,7 @@ void Core::start() {
     watching_ = std::make_unique<base::Loop>(
         "pawl-watch",
         [this]() -> base::Pause {
+            if (ending_) return std::nullopt;
             if (!watch_->wait(watch_patience)) return Duration::zero();
             claiming_.wake();
             return watch_pause;
@@ -140,8 +141,10 @@ bool Core::stop(Duration deadline) {
     dispatcher_.begin_stop();
     claiming_.wake();
     const bool empty = dispatcher_.wait_until_empty(countdown.left());
+    ending_ = true;  // before the interrupt: the watch must not be asked again
     watch_->interrupt();
     watching_->stop();
+    ending_ = false;
     vacuuming_.stop();
     claiming_.stop();
     session_.stop();
