@@ -223,19 +223,16 @@ OutcomeRecord Core::send(Sending sending) {
     instances_.send_and_help(std::move(request));
     for (;;) {
         const bool in_time = waiter->changed.wait_for(countdown.left());
-        std::unique_ptr<Request> again;
         std::shared_ptr<CachedInstance> handed_over;
         {
             const std::lock_guard lock{waiter->mutex};
-            again = std::move(waiter->again);
             handed_over = std::move(waiter->handed_over);
-            if (!again && !handed_over && (waiter->ended || !in_time)) {
+            if (!handed_over && (waiter->ended || !in_time)) {
                 waiter->gone = true;
                 break;
             }
         }
         if (handed_over) instances_.take_over(handed_over);
-        if (again) instances_.send_again(std::move(again));
     }
     const std::lock_guard lock{waiter->mutex};
     if (waiter->error) std::rethrow_exception(waiter->error);
