@@ -6,6 +6,7 @@
 
 using namespace std::chrono_literals;
 
+// [order]
 struct Order {
     struct Place { std::string sku; int quantity = 1; std::chrono::seconds time_to_pay = 24h; };
     struct Pay { std::string receipt; };
@@ -44,3 +45,4 @@ struct Order {
 
     bool finished() const { return status == Status::paid || status == Status::expired; }
 };
+// [/order]
