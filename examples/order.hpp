@@ -1,12 +1,12 @@
 /// The order workflow: placed, then paid, or expired when no payment came in time.
 #pragma once
 
+// [order]
 #include <chrono>
 #include <pawl/pawl.hpp>
 
 using namespace std::chrono_literals;
 
-// [order]
 struct Order {
     struct Place { std::string sku; int quantity = 1; std::chrono::seconds time_to_pay = 24h; };
     struct Pay { std::string receipt; };
