@@ -249,6 +249,12 @@ void outcomes_are_values_and_failures_throw() {
     }
     // [/errors]
 
+    // [untyped]
+    pawl::OutcomeRecord record = engine.send("order", "o-3", R"({"type":"Place","sku":"book"})");
+    REQUIRE(record.accepted());
+    REQUIRE(engine.state("order", "o-3") == R"({"status":"placed","sku":"book"})");
+    // [/untyped]
+
     // [async]
     std::vector<std::future<pawl::Outcome<Order>>> outcomes;
     for (int i = 0; i < 1000; ++i)
