@@ -36,22 +36,23 @@ int work() {
 
 class Demo {
 public:
-    explicit Demo(int orders) : orders_(orders), kills_(std::clamp(orders / 70, 2, 5)) {}
+    explicit Demo(int orders) : count_(orders), kills_(std::clamp(orders / 70, 2, 5)) {}
 
     int run() {
-        std::cout << "Placing " << orders_ << " orders. Two of three are paid, the others expire after "
-                  << time_to_pay.count() << " s.\nThe worker process will be killed " << kills_
-                  << " times.\n" << std::flush;
-        for (int i = 0; i < orders_; ++i) {
+        std::cout << "Placing " << count_ << " orders. Two of three are paid, the others expire after "
+                  << time_to_pay.count() << " s.\n"
+                  << "Meanwhile the process that works on them is killed " << kills_ << " times.\n" << std::flush;
+        for (int i = 0; i < count_; ++i) {
             place(i);
             if (i >= thinking) pay(i - thinking);
-            if (killed_ < kills_ && i >= (killed_ + 1) * orders_ / (kills_ + 1)) kill_the_worker();
+            if (killed_ < kills_ && i >= (killed_ + 1) * count_ / (kills_ + 1)) kill_the_worker();
             progress_.show([&] { return report(); });
             std::this_thread::sleep_for(25ms);
         }
-        for (int i = std::max(orders_ - thinking, 0); i < orders_; ++i) pay(i);
+        for (int i = std::max(count_ - thinking, 0); i < count_; ++i) pay(i);
         const bool settled = wait_until_settled();
         progress_.end(report());
+        if (!settled) std::cout << "After a minute there was still work left.\n";
         return prove() && settled ? 0 : 1;
     }
 
@@ -64,13 +65,13 @@ private:
     // Durable when `send` returns, whether there is a worker or not.
     void place(int i) {
         const bool accepted =
-            orders_of_.send(name(i), Order::Place{"book", 1 + i % 3, time_to_pay}).accepted();
+            orders_.send(name(i), Order::Place{"book", 1 + i % 3, time_to_pay}).accepted();
         placed_ += accepted;
     }
 
     void pay(int i) {
         if (i % 3 == 2) return;
-        const auto outcome = orders_of_.send(name(i), Order::Pay{"receipt-" + std::to_string(i)});
+        const auto outcome = orders_.send(name(i), Order::Pay{"receipt-" + std::to_string(i)});
         paid_[name(i)] = outcome.accepted();  // false: it had expired, on a very slow machine
     }
 
@@ -92,7 +93,7 @@ private:
     }
 
     std::size_t unfinished() {
-        return orders_of_.instances({.finished = false, .limit = 100'000}).instances.size();
+        return orders_.instances({.finished = false, .limit = 100'000}).instances.size();
     }
 
     std::string report() {
@@ -107,9 +108,9 @@ private:
     // Not what this program remembers, but what stands in the journals and what the mail server got.
     bool prove() {
         int paid = 0, expired = 0, wrong = 0;
-        for (int i = 0; i < orders_; ++i) {
+        for (int i = 0; i < count_; ++i) {
             int payments = 0, expiries = 0;
-            for (const auto& entry : orders_of_.journal(name(i))) {
+            for (const auto& entry : orders_.journal(name(i))) {
                 payments += entry.name == "Paid";
                 expiries += entry.name == "Expired";
             }
@@ -126,7 +127,7 @@ private:
             expired += expiries;
         }
         std::cout << "\nWhat you have just seen:\n"
-                  << "  " << orders_ << " orders were placed, and each was durable when its call returned.\n"
+                  << "  " << count_ << " orders were placed, and each was durable when its call returned.\n"
                   << "  " << killed_ << " times the worker was killed with SIGKILL in the middle of its work.\n"
                   << "  " << paid << " orders were paid and " << expired << " expired: "
                   << (wrong ? "NOT " : "") << "each exactly once.\n"
@@ -138,11 +139,11 @@ private:
         return wrong == 0;
     }
 
-    const int orders_;
+    const int count_;
     const int kills_;
     MailServer mail_{mail_address};
     pawl::Engine engine_{database};  // sends only: it is never started
-    pawl::Workflow<Order> orders_of_ = engine_.add<Order>("order");
+    pawl::Workflow<Order> orders_ = engine_.add<Order>("order");
     WorkerProcess worker_;
     Progress progress_;
     long placed_ = 0;

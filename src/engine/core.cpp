@@ -15,6 +15,9 @@ namespace {
 // Threads for what is quick: decisions of timers, callbacks of asynchronous sends, lost races.
 constexpr int callback_threads = 2;
 constexpr Duration watch_patience = std::chrono::seconds{1};
+// The first sign of a change wakes at once; those right after it, mostly our own, share one
+// wake-up.
+constexpr Duration watch_pause = std::chrono::milliseconds{2};
 
 std::string owner_name() {
     char host[256] = "?";
@@ -120,8 +123,10 @@ void Core::start() {
     watching_ = std::make_unique<base::Loop>(
         "pawl-watch",
         [this]() -> base::Pause {
-            if (watch_->wait(watch_patience)) claiming_.wake();
-            return Duration::zero();
+            if (ending_) return std::nullopt;
+            if (!watch_->wait(watch_patience)) return Duration::zero();
+            claiming_.wake();
+            return watch_pause;
         },
         logged("the watch"));
     watching_->start();
@@ -136,8 +141,10 @@ bool Core::stop(Duration deadline) {
     dispatcher_.begin_stop();
     claiming_.wake();
     const bool empty = dispatcher_.wait_until_empty(countdown.left());
+    ending_ = true;  // before the interrupt: the watch must not be asked again
     watch_->interrupt();
     watching_->stop();
+    ending_ = false;
     vacuuming_.stop();
     claiming_.stop();
     session_.stop();

@@ -78,6 +78,7 @@ private:
     std::mutex life_;  ///< of start and stop
     std::atomic<bool> started_{false};
     std::atomic<bool> used_{false};
+    std::atomic<bool> ending_{false};
 };
 
 }  // namespace pawl::engine

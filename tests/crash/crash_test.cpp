@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Crash, CrashAt, testing::ValuesIn(parts()),
 
 std::chrono::seconds duration_of_this_test() {
     const char* given = std::getenv("PAWL_SOAK_SECONDS");
-    return given ? std::chrono::seconds{std::stol(given)} : 15s;
+    return given ? std::chrono::seconds{std::stol(given)} : 25s;
 }
 
 void kill_at_random(Scene& scene, Steady::time_point end) {
