@@ -1,6 +1,7 @@
 /// The order workflow: placed, then paid, or expired when no payment came in time.
 #pragma once
 
+// [order]
 #include <chrono>
 #include <pawl/pawl.hpp>
 
@@ -44,3 +45,4 @@ struct Order {
 
     bool finished() const { return status == Status::paid || status == Status::expired; }
 };
+// [/order]
