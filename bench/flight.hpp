@@ -62,8 +62,7 @@ private:
 template <class W>
 auto landing(std::function<void()> land) {
     return [land = std::move(land)](std::optional<Outcome<W>> outcome, std::exception_ptr error) {
-        if (error) std::rethrow_exception(error);
-        if (!outcome->accepted()) std::terminate();
+        if (error || !outcome->accepted()) std::terminate();
         land();
     };
 }

@@ -29,6 +29,10 @@ int run(int argc, char** argv) {
     Settings settings;
     std::vector<Scenario> wanted;
     for (int i = 1; i < argc; ++i) {
+        if (!std::strcmp(argv[i], "--list")) {
+            for (const auto& [name, scenario] : scenarios()) fmt::print("{}\n", name);
+            return 0;
+        }
         if (!std::strcmp(argv[i], "--quick")) {
             settings.quick = true;
             continue;

@@ -1,12 +1,12 @@
-# pawl_test(NAME sources... [LIBRARIES ...]): one test binary, each TEST a ctest entry. Tests may look
+# pawl_test(NAME sources... [LIBRARIES ...] [LABEL name]): one test binary, each TEST a ctest entry. Tests may look
 # behind the public headers.
 find_package(GTest REQUIRED)
 include(GoogleTest)
 function(pawl_test name)
-  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL" "LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
                                              ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE pawl_objects pawl_warnings GTest::gtest_main GTest::gmock ${ARG_LIBRARIES})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS "${ARG_LABEL}")
 endfunction()

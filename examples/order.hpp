@@ -1,12 +1,14 @@
 /// The order workflow: placed, then paid, or expired when no payment came in time.
 #pragma once
 
+// [order]
+#include <chrono>
 #include <pawl/pawl.hpp>
 
 using namespace std::chrono_literals;
 
 struct Order {
-    struct Place { std::string sku; int quantity = 1; };
+    struct Place { std::string sku; int quantity = 1; std::chrono::seconds time_to_pay = 24h; };
     struct Pay { std::string receipt; };
     struct Expire {};
     using Input = std::variant<Place, Pay, Expire>;
@@ -33,7 +35,7 @@ struct Order {
         if (status != Status::fresh) return pawl::reject("already placed");
         return Decision{Placed{in.sku, in.quantity}}
             .effect(Invoice{in.sku, in.quantity})
-            .after(24h, Expire{}, "payment");
+            .after(in.time_to_pay, Expire{}, "payment");
     }
     Decision decide(const Pay& in) const {
         if (status != Status::placed) return pawl::reject("not awaiting payment");
@@ -43,3 +45,4 @@ struct Order {
 
     bool finished() const { return status == Status::paid || status == Status::expired; }
 };
+// [/order]

@@ -47,6 +47,33 @@ TEST(Pool, RunsEveryTaskOnItsThreadsWithSignalsBlocked) {
     EXPECT_TRUE(blocked.get_future().get());
 }
 
+TEST(Pool, ATaskThatThrowsEndsNothingButItself) {
+    std::atomic<int> failures{0};
+    Pool pool{"test", [&](std::exception_ptr) { ++failures; }};
+    pool.start(1);
+    Latch after;
+    pool.post([] { throw 1; });
+    pool.post([&] { after.set(); });
+    EXPECT_TRUE(after.wait_for(patience));
+    EXPECT_EQ(failures, 1);
+}
+
+TEST(Loop, AStepThatThrowsIsCalledAgain) {
+    std::atomic<int> failures{0};
+    std::atomic<int> steps{0};
+    Latch second;
+    Loop loop{"test",
+              [&]() -> Pause {
+                  if (++steps == 1) throw 1;
+                  second.set();
+                  return std::nullopt;
+              },
+              [&](std::exception_ptr) { ++failures; }};
+    loop.start();
+    EXPECT_TRUE(second.wait_for(patience));
+    EXPECT_EQ(failures, 1);
+}
+
 TEST(Pool, AbandonsAThreadThatDoesNotComeBack) {
     std::promise<void> release;
     const auto gate = release.get_future().share();

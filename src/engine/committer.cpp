@@ -2,6 +2,8 @@
 
 #include <pawl/error.hpp>
 
+#include "base/points.hpp"
+
 namespace pawl::engine {
 namespace {
 
@@ -105,7 +107,7 @@ void Committer::commit_group(const std::vector<Job::Owned>& jobs,
         }
     }
     std::vector<store::Answer> got(group.size());
-    if (at_point_) at_point_("commit:before");
+    base::reach(at_point_, base::points::commit_before);
     try {
         if (!group.empty()) store_.commit(group, got);
     } catch (...) {
@@ -114,7 +116,7 @@ void Committer::commit_group(const std::vector<Job::Owned>& jobs,
             answer.error = std::current_exception();
         }
     }
-    if (at_point_) at_point_("commit:after");
+    base::reach(at_point_, base::points::commit_after);
     for (std::size_t k = 0; k < members.size(); ++k) {
         const auto i = members[k];
         // Broken before the next group is gathered, so that nothing behind it slips through.

@@ -6,11 +6,14 @@
 #include <pawl/error.hpp>
 
 #include "base/backoff.hpp"
+#include "base/points.hpp"
 #include "engine/drafting.hpp"
 #include "engine/item_jobs.hpp"
 
 namespace pawl::engine {
 namespace {
+
+namespace points = base::points;
 
 base::Pause sooner(base::Pause a, base::Pause b) {
     if (!a) return b;
@@ -107,8 +110,9 @@ Dispatcher::Claiming Dispatcher::claim_normal(Time now) {
     }
     const auto request = claim_request(room);
     if (request.interests.empty()) return {};
+    point(points::claim_before);
     auto claimed = parts_.store.claim(request);
-    point("claim:after");
+    point(points::claim_after);
     const auto count = claimed.items.size();
     for (auto& item : claimed.items) take(std::move(item));
     base::Pause pause = until(claimed.next_due, claimed.now);
@@ -142,7 +146,9 @@ Dispatcher::Claiming Dispatcher::claim_alone(Time now) {
     }
     auto request = claim_request(1);
     request.lost_ones = true;
+    point(points::alone_before);
     auto claimed = parts_.store.claim(request);
+    if (!claimed.items.empty()) point(points::alone_after);
     const std::size_t count = claimed.items.size();
     {
         const std::lock_guard lock{mutex_};
@@ -223,7 +229,9 @@ void Dispatcher::run(const HeldPtr& held) {
     }
     Task task = [this, held, keep = std::move(keep)] { perform(held); };
     if (options_.executor && !inline_effects_)
-        options_.executor(std::move(task));
+        // By way of a callback thread: this may be the committing one, and an executor may block.
+        parts_.callbacks.post(
+            [this, task = std::move(task)]() mutable { options_.executor(std::move(task)); });
     else
         parts_.workers.post(std::move(task));
 }
@@ -249,11 +257,6 @@ bool Dispatcher::begin(const HeldPtr& held) {
         bury(held, fmt::format("its handler ended its process {} times", item.losses_alone));
         return false;
     }
-    if (item.attempts > policy.attempts) {
-        bury(held,
-             fmt::format("{} attempts were made without a word on the last", policy.attempts));
-        return false;
-    }
     return true;
 }
 
@@ -272,10 +275,10 @@ void Dispatcher::perform(const HeldPtr& held) {
     delivery.conversation = item.envelope.conversation;
     delivery.tenant = item.envelope.tenant;
     delivery.trace = item.envelope.trace;
-    point("handler:before");
+    point(points::handler_before);
     try {
         auto input = held->lane->workflow->model->perform(item.payload.bytes, delivery);
-        point("handler:after");
+        point(points::handler_after);
         const store::Settlement word{.item = item.id, .fence = item.fence};
         if (input)
             send(held, std::move(input), word);
@@ -301,6 +304,7 @@ void Dispatcher::fire(const HeldPtr& held) {
     } catch (const std::exception& e) {
         return failed(held, fmt::format("the timer's input can't be decoded: {}", e.what()), true);
     }
+    point(points::timer_before);
     send(held, std::move(input), {.item = item.id, .fence = item.fence});
 }
 
@@ -308,15 +312,17 @@ void Dispatcher::failed(const HeldPtr& held, const std::string& error, bool perm
     const auto& item = held->item;
     const auto& policy = held->lane->policy;
     if (permanent) return bury(held, error);
-    if (item.attempts >= policy.attempts)
-        return bury(held, fmt::format("attempt {} of {} failed: {}", item.attempts, policy.attempts,
-                                      error));
+    // A claim that was lost with its process is no attempt that failed: `losses` bounds those.
+    const int spoken = item.attempts - item.losses;
+    if (spoken >= policy.attempts)
+        return bury(held,
+                    fmt::format("attempt {} of {} failed: {}", spoken, policy.attempts, error));
     if (parts_.store.now() - item.created_at >= policy.age)
         return bury(held, fmt::format("it is too old to be tried again: {}", error));
     settle(held, {.item = item.id,
                   .fence = item.fence,
                   .verdict = store::Verdict::retry,
-                  .retry_after = base::backoff(policy, item.attempts, parts_.random),
+                  .retry_after = base::backoff(policy, spoken, parts_.random),
                   .reason = error});
 }
 

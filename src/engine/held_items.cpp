@@ -3,6 +3,7 @@
 
 #include <pawl/error.hpp>
 
+#include "base/points.hpp"
 #include "engine/dispatcher.hpp"
 
 namespace pawl::engine {
@@ -64,7 +65,9 @@ void Dispatcher::give_back(const std::vector<HeldPtr>& some) {
     std::vector<std::pair<store::ItemId, store::Fence>> items;
     for (const auto& held : some) items.emplace_back(held->item.id, held->item.fence);
     try {
+        point(base::points::release_before);
         parts_.store.release(items);
+        point(base::points::release_after);
     } catch (const std::exception& e) {
         log(LogLevel::warning,
             fmt::format("claims could not be given back, the lease will pass: {}", e.what()));

@@ -77,16 +77,24 @@ std::shared_ptr<CachedInstance> Instances::find(const Registered& workflow, cons
     return made;
 }
 
+void Mailbox::push(std::unique_ptr<Request> request) {
+    auto* raw = request.get();
+    (last_ ? last_->next : first_) = std::move(request);
+    last_ = raw;
+}
+
+std::unique_ptr<Request> Mailbox::pop() {
+    auto request = std::move(first_);
+    first_ = std::move(request->next);
+    if (!first_) last_ = nullptr;
+    return request;
+}
+
 bool Instances::enqueue(std::unique_ptr<Request> request) {
     const auto instance = request->instance;
     const std::lock_guard lock{instance->mutex};
-    auto* raw = request.get();
-    if (instance->last)
-        instance->last->next = std::move(request);
-    else
-        instance->first = std::move(request);
-    instance->last = raw;
-    if (instance->busy) return false;
+    instance->mailbox.push(std::move(request));
+    if (instance->busy || instance->must_wait()) return false;
     return instance->busy = true;
 }
 
@@ -107,11 +115,6 @@ void Instances::send_and_help(std::unique_ptr<Request> request) {
     parts_.committer.help();
 }
 
-void Instances::send_again(std::unique_ptr<Request> request) {
-    request->decide_again_ = false;
-    send_and_help(std::move(request));
-}
-
 void Instances::take_over(const std::shared_ptr<CachedInstance>& instance) {
     drive(instance);
     parts_.committer.help();
@@ -119,29 +122,49 @@ void Instances::take_over(const std::shared_ptr<CachedInstance>& instance) {
 
 void Instances::drive(const std::shared_ptr<CachedInstance>& instance) {
     for (int i = 0;; ++i) {
-        std::unique_ptr<Request> request;
-        {
-            const std::lock_guard lock{instance->mutex};
-            if (!instance->first) {
-                instance->busy = false;
-                return;
-            }
-            if (i == turn) {
-                // Its own caller goes on if it waits for this very input: then no pool is needed
-                // for a synchronous send to end.
-                if (instance->first->hand_over(instance)) return;
-                parts_.callbacks.post([this, instance] {
-                    drive(instance);
-                    parts_.committer.wake();
-                });
-                return;
-            }
-            request = std::move(instance->first);
-            instance->first = std::move(request->next);
-            if (!instance->first) instance->last = nullptr;
-        }
+        auto request = next(instance, i == turn);
+        if (!request) return;
         decide(*instance, std::move(request));
     }
+}
+
+// None: this thread no longer decides for the instance.
+std::unique_ptr<Request> Instances::next(const std::shared_ptr<CachedInstance>& instance,
+                                         bool turn_over) {
+    const std::lock_guard lock{instance->mutex};
+    if (instance->must_wait() || (instance->returned.empty() && instance->mailbox.empty())) {
+        instance->busy = false;
+        return nullptr;
+    }
+    if (turn_over) {
+        pass_on(instance);
+        return nullptr;
+    }
+    ++instance->in_flight;
+    return instance->returned.empty() ? instance->mailbox.pop() : instance->returned.pop();
+}
+
+// Somebody else decides for the instance from now on. With its mutex held, and busy.
+void Instances::pass_on(const std::shared_ptr<CachedInstance>& instance) {
+    auto& box = instance->returned.empty() ? instance->mailbox : instance->returned;
+    // A caller that waits for this very input does it: then no pool is needed for its send to end.
+    if (box.front().hand_over(instance)) return;
+    parts_.callbacks.post([this, instance] {
+        drive(instance);
+        parts_.committer.wake();
+    });
+}
+
+// A request is not in flight any more. `again`: the request itself, to be decided again.
+void Instances::landed(Request& request, std::unique_ptr<Request> again) {
+    const auto instance = again ? request.instance : std::move(request.instance);
+    const std::lock_guard lock{instance->mutex};
+    --instance->in_flight;
+    if (again) instance->returned.push(std::move(again));
+    if (instance->busy || instance->must_wait()) return;
+    if (instance->returned.empty() && instance->mailbox.empty()) return;
+    instance->busy = true;
+    pass_on(instance);
 }
 
 void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> request) {
@@ -172,6 +195,10 @@ void Instances::abandon(CachedInstance& instance, std::unique_ptr<Request> reque
                         std::exception_ptr error) {
     cancel_born(*request);
     instance.forget();  // it may already hold what is now never written
+    {
+        const std::lock_guard lock{instance.mutex};
+        --instance.in_flight;
+    }
     request->instance.reset();
     auto* raw = request.get();
     raw->finish(std::move(request), {}, std::move(error));
@@ -286,6 +313,7 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
                          std::vector<Job::Owned>& later) {
     auto& r = *request;
     const auto& guess = r.workflow->guess;
+    bool decide_again = false;
     if (answer.fate == store::Fate::committed)
         launch_born(r, answer);
     else
@@ -296,7 +324,7 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
             break;
         case store::Fate::stale:
             if (r.speculative_ && r.decided_on_ == 0 && answer.version > 0) guess.was_known();
-            r.decide_again_ = true;
+            decide_again = true;
             break;
         case store::Fate::duplicate:
             r.outcome_ = {.duplicate = true, .version = answer.version};
@@ -317,22 +345,19 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
             break;
     }
     // Those that failed with one before them lost no race: each time somebody got an answer.
-    if (r.decide_again_ && !r.collateral && ++r.races >= most_races && !r.never_gives_up()) {
-        r.decide_again_ = false;
+    if (decide_again && !r.collateral && ++r.races >= most_races && !r.never_gives_up()) {
+        decide_again = false;
         r.error_ = std::make_exception_ptr(Error{
             Code::conflict, fmt::format("instance \"{}\" of \"{}\" was changed by others {} times "
                                         "while this input was decided; nothing was written",
                                         r.id, r.workflow->name, most_races)});
     }
-    r.instance.reset();
-    if (r.decide_again_) {
-        r.retry_by_owner(request);
-        if (request) later.push_back(std::move(request));
-    } else if (r.finishes_quickly(r.error_ != nullptr)) {
+    landed(r, decide_again ? std::move(request) : nullptr);
+    if (decide_again) return;
+    if (r.finishes_quickly(r.error_ != nullptr))
         r.finish(std::move(request), std::move(r.outcome_), r.error_);
-    } else {
+    else
         later.push_back(std::move(request));
-    }
 }
 
 void Instances::launch_born(Request& request, const store::Answer& answer) {
@@ -416,12 +441,7 @@ void Request::settled(Owned self, store::Answer answer, std::vector<Owned>& late
 
 void Request::resume(Owned self) {
     std::unique_ptr<Request> request{static_cast<Request*>(self.release())};
-    if (decide_again_) {
-        decide_again_ = false;
-        instances->send(std::move(request));
-    } else {
-        finish(std::move(request), std::move(outcome_), error_);
-    }
+    finish(std::move(request), std::move(outcome_), error_);
 }
 
 }  // namespace pawl::engine

@@ -15,21 +15,40 @@
 
 namespace pawl::engine {
 
+/// Requests in the order they came. Not thread-safe.
+class Mailbox {
+public:
+    bool empty() const { return !first_; }
+    Request& front() const { return *first_; }
+    void push(std::unique_ptr<Request> request);
+    std::unique_ptr<Request> pop();
+
+private:
+    std::unique_ptr<Request> first_;
+    Request* last_ = nullptr;
+};
+
 /// An instance's state after everything that was decided, durable or on its way.
 struct CachedInstance {
     const Registered* workflow = nullptr;
     std::string id;
 
-    std::mutex mutex;  ///< of the mailbox; never held while the user's code runs
-    std::unique_ptr<Request> first;
-    Request* last = nullptr;
-    bool busy = false;  ///< a thread is deciding for this instance; only it touches what follows
+    std::mutex mutex;   ///< of what follows; never held while the user's code runs
+    Mailbox returned;   ///< lost a race, to be decided again, before everything newer
+    Mailbox mailbox;    ///< not decided yet
+    int in_flight = 0;  ///< decided, and their Commits not answered yet
+    bool busy = false;  ///< a thread is deciding for this instance
 
+    // Only the thread that is deciding touches these.
     std::unique_ptr<detail::State> state;  ///< none: to be loaded
     store::Version version = 0;
     store::Version snapshot_at = 0;
     bool speculative = false;  ///< taken for new without a look
     std::shared_ptr<Chain> chain;
+
+    /// Whether nothing can be decided before the Commits in flight are answered: they rest on a
+    /// state that is gone, and those of them that lost a race come first.
+    bool must_wait() const { return in_flight > 0 && (!state || chain->broken); }
 
     void forget() {
         state.reset();
@@ -76,8 +95,6 @@ public:
     void send(std::unique_ptr<Request> request);
     /// The same for a caller that waits, and that commits by itself (`Committer::help`) after this.
     void send_and_help(std::unique_ptr<Request> request);
-    /// Again, after a lost race, by the caller that waits.
-    void send_again(std::unique_ptr<Request> request);
     /// Goes on deciding for an instance that was handed over.
     void take_over(const std::shared_ptr<CachedInstance>& instance);
     /// Of a request whose Commit has its answer; on the committing thread.
@@ -99,6 +116,9 @@ private:
     std::shared_ptr<CachedInstance> find(const Registered& workflow, const std::string& id);
     bool enqueue(std::unique_ptr<Request> request);
     void drive(const std::shared_ptr<CachedInstance>& instance);
+    std::unique_ptr<Request> next(const std::shared_ptr<CachedInstance>& instance, bool turn_over);
+    void pass_on(const std::shared_ptr<CachedInstance>& instance);
+    void landed(Request& request, std::unique_ptr<Request> again);
     void decide(CachedInstance& instance, std::unique_ptr<Request> request);
     void ensure_state(CachedInstance& instance, const Request& request);
     void plan(CachedInstance& instance, Request& request);

@@ -33,6 +33,7 @@ std::unique_ptr<store::Store> open_sqlite(const base::StoreUrl& url, const Optio
     sqlite.prefix = options.prefix;
     sqlite.adopt = yes_or_no(url, "adopt", false);
     sqlite.full_sync = yes_or_no(url, "full_sync", true);
+    sqlite.at_point = options.test.at_point;
     return store::open_sqlite(sqlite);
 }
 

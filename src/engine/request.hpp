@@ -28,8 +28,6 @@ public:
                         std::exception_ptr error) = 0;
     /// Whether `finish` may be called on the committing thread: it is quick and no user's code.
     virtual bool finishes_quickly(bool failed) const = 0;
-    /// A race was lost. Takes `self` if whoever waits for it decides it again on its own thread.
-    virtual void retry_by_owner(std::unique_ptr<Request>& self) { (void)self; }
     /// True if whoever waits for this request goes on deciding for its instance.
     virtual bool hand_over(const std::shared_ptr<CachedInstance>& instance) {
         (void)instance;
@@ -49,15 +47,14 @@ public:
 
     Instances* instances = nullptr;
     std::shared_ptr<CachedInstance> instance;
-    std::unique_ptr<Request> next;  ///< in the instance's mailbox
+    std::unique_ptr<Request> next;  ///< in a mailbox
     int races = 0;
 
 private:
     friend class Instances;
-    OutcomeRecord outcome_;      ///< what it will be once the Commit is durable
-    std::exception_ptr error_;   ///< or the error it will be
-    bool speculative_ = false;   ///< decided on an instance that was taken for new
-    bool decide_again_ = false;  ///< `resume` decides again instead of finishing
+    OutcomeRecord outcome_;     ///< what it will be once the Commit is durable
+    std::exception_ptr error_;  ///< or the error it will be
+    bool speculative_ = false;  ///< decided on an instance that was taken for new
     store::Version decided_on_ = 0;
 };
 

@@ -6,6 +6,8 @@
 
 namespace pawl::engine {
 
+namespace points = base::points;
+
 Session::Session(store::Store& store, Options options)
     : store_(store),
       options_(std::move(options)),
@@ -20,16 +22,27 @@ store::SessionId Session::ensure() {
     }
     // Trust begins before the request: a slow answer must not make the lease look longer.
     const Time asked_at = store_.now();
-    if (id && !store_.renew(*id, options_.lease)) {
+    if (id && !renewed(*id)) {
         options_.warn(
             "the lease had passed and its claims were taken by others: a new session begins");
         id.reset();
     }
-    if (!id) id = store_.open_session({.lease = options_.lease, .owner = options_.owner});
+    if (!id) {
+        point(points::open_before);
+        id = store_.open_session({.lease = options_.lease, .owner = options_.owner});
+        point(points::open_after);
+    }
     const std::lock_guard lock{mutex_};
     id_ = id;
     trusted_until_ = asked_at + options_.lease;
     return *id;
+}
+
+bool Session::renewed(store::SessionId id) {
+    point(points::renew_before);
+    const bool renewed = store_.renew(id, options_.lease);
+    point(points::renew_after);
+    return renewed;
 }
 
 std::optional<store::SessionId> Session::current() const {
@@ -47,7 +60,9 @@ void Session::close() {
     }
     if (!id) return;
     try {
+        point(points::close_before);
         store_.close_session(*id);
+        point(points::close_after);
     } catch (const std::exception& e) {
         options_.warn(
             fmt::format("the session could not be closed, its lease will pass: {}", e.what()));

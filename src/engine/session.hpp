@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/loop.hpp"
+#include "base/points.hpp"
 #include "store/store.hpp"
 
 namespace pawl::engine {
@@ -18,6 +19,7 @@ public:
         Duration lease{};
         std::string owner;
         std::function<void(const std::string&)> warn;
+        base::AtPoint at_point;
     };
     Session(store::Store& store, Options options);
 
@@ -35,6 +37,8 @@ public:
 
 private:
     base::Pause renew();
+    bool renewed(store::SessionId id);
+    void point(std::string_view name) const { base::reach(options_.at_point, name); }
 
     store::Store& store_;
     const Options options_;

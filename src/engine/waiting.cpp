@@ -13,16 +13,6 @@ void WaitingRequest::finish(std::unique_ptr<Request>, OutcomeRecord outcome,
     waiter_->changed.set();
 }
 
-void WaitingRequest::retry_by_owner(std::unique_ptr<Request>& self) {
-    const auto waiter = waiter_;
-    {
-        const std::lock_guard lock{waiter->mutex};
-        if (waiter->gone) return;  // nobody is there any more: a callback thread decides it
-        waiter->again = std::move(self);
-    }
-    waiter->changed.set();
-}
-
 bool WaitingRequest::hand_over(const std::shared_ptr<CachedInstance>& instance) {
     {
         const std::lock_guard lock{waiter_->mutex};

@@ -15,7 +15,6 @@ struct Waiter {
     bool ended = false;
     OutcomeRecord outcome;
     std::exception_ptr error;
-    std::unique_ptr<Request> again;               ///< lost a race: to be sent again by the caller
     std::shared_ptr<CachedInstance> handed_over;  ///< an instance to decide for
     bool gone = false;                            ///< the caller's deadline passed
 };
@@ -26,7 +25,6 @@ public:
     void finish(std::unique_ptr<Request> self, OutcomeRecord outcome,
                 std::exception_ptr error) override;
     bool finishes_quickly(bool) const override { return true; }
-    void retry_by_owner(std::unique_ptr<Request>& self) override;
     bool hand_over(const std::shared_ptr<CachedInstance>& instance) override;
 
 private:

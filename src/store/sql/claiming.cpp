@@ -6,10 +6,13 @@
 #include <pawl/error.hpp>
 #include <set>
 
+#include "base/points.hpp"
 #include "store/sql/records.hpp"
 
 namespace pawl::store::sql {
 namespace {
+
+namespace points = base::points;
 
 using Queue = std::set<std::pair<Time, ItemId>>;  // oldest due first, ties by id
 
@@ -47,6 +50,7 @@ SessionId Claiming::open_session(const SessionOptions& options) {
     connection->query(sql_.counters.next_session, {}, [&](const Row& row) { id = row.number(0); });
     connection->run(sql_.sessions.add,
                     {id, database_.now() + options.lease, given_text(options.owner)});
+    connection->reach(points::open_written);
     transaction.commit();
     return id;
 }
@@ -56,6 +60,7 @@ bool Claiming::renew(SessionId session, Duration lease) {
     Transaction transaction{*connection, Access::write};
     const bool renewed =
         connection->run(sql_.sessions.renew, {session, database_.now() + lease}) > 0;
+    connection->reach(points::renew_written);
     transaction.commit();
     return renewed;
 }
@@ -65,6 +70,7 @@ void Claiming::close_session(SessionId session) {
         const auto connection = database_.write(Purpose::claim);
         Transaction transaction{*connection, Access::write};
         connection->run(sql_.items.release_session, {session, database_.now()});
+        connection->reach(points::close_released);
         connection->run(sql_.sessions.remove, {session});
         transaction.commit();
     }
@@ -79,6 +85,7 @@ void Claiming::release(std::span<const std::pair<ItemId, Fence>> items) {
         Rows rows;
         for (const auto& [id, fence] : items) rows.add({id, fence, now});
         connection->run(sql_.items.release, rows);
+        connection->reach(points::release_written);
         transaction.commit();
     }
     database_.announce();
@@ -99,16 +106,20 @@ Claimed Claiming::claim(const ClaimRequest& request) {
     }
     const auto writer = database_.write(Purpose::claim);
     Transaction transaction{*writer, Access::write};
+    writer->reach(points::claim_begun);
     claimed.now = database_.now();
     check_session(*writer, request.claim.session, claimed.now);
     reap_expired(*writer, claimed.now);
+    writer->reach(points::claim_reaped);
     const auto lines = wanted_lines(*writer, request);
     claimed.items = take(*writer, request.claim, choose(*writer, request, lines, claimed.now));
     Sight left;
     see_waiting(*writer, request, lines, claimed.now, left);
     claimed.next_due = left.next_due;
     claimed.lost_ones_wait = left.lost_ones_wait;
+    writer->reach(points::claim_taken);
     transaction.commit();
+    writer->reach(points::claim_committed);
     return claimed;
 }
 

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <pawl/error.hpp>
 
+#include "base/points.hpp"
+
 namespace pawl::store::sql {
 namespace {
+
+namespace points = base::points;
 
 bool writes_nothing(const Commit& commit) {
     return commit.settlements.empty() && commit.inbox.empty() && commit.messages.empty() &&
@@ -22,13 +26,16 @@ void Committing::commit(std::span<const Commit> commits, std::span<Answer> answe
     {
         const auto connection = database_.write(Purpose::group);
         const std::lock_guard lock{mutex_};
+        group_.words().forget();  // of a group that ended in an exception
         const Group::Run run{.commits = commits, .answers = answers, .now = database_.now()};
         bool at_fault = false;
         try {
             Transaction transaction{*connection, Access::write};
+            connection->reach(points::group_begun);
             BrokenChains broken;
             group_.apply(*connection, run, broken);
             transaction.commit();
+            connection->reach(points::group_committed);
         } catch (const Error& error) {
             group_.words().forget();
             if (!is_about_a_commit(error)) throw;

@@ -77,6 +77,9 @@ public:
     virtual void release_savepoint() = 0;
     virtual void rollback_to_savepoint() = 0;
 
+    /// Between two writes, for crash tests: one of `base::points`.
+    virtual void reach(std::string_view) const {}
+
 protected:
     /// A view of a callable; calling through it allocates nothing.
     class Sink {

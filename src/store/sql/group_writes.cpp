@@ -1,24 +1,34 @@
 // What is left of a group once it is judged, written a table at a time.
+#include "base/points.hpp"
 #include "store/sql/group.hpp"
 #include "store/sql/shard.hpp"
 
 namespace pawl::store::sql {
 
+namespace points = base::points;
+
 void Group::write() {
     Connection& connection = *connection_;
+    connection.reach(points::group_judged);
     write_instances();
+    connection.reach(points::group_instances);
     connection.run(sql_.events.add, rows_.events);
+    connection.reach(points::group_events);
     connection.run(sql_.snapshots.set, rows_.snapshots);
     connection.run(sql_.inputs.add, rows_.inputs);
     write_unique_keys();
+    connection.reach(points::group_inputs);
     write_item_changes();
+    connection.reach(points::group_item_changes);
     write_new_items();
+    connection.reach(points::group_new_items);
     connection.run(sql_.endings.add, rows_.endings);
     connection.run(sql_.inbox.add, rows_.inbox);
     connection.run(sql_.messages.add, rows_.messages);
     if (counters_ != counters_before_)
         connection.run(sql_.counters.set, {counters_.instance, counters_.position, counters_.item,
                                            counters_.inbox, counters_.message});
+    connection.reach(points::group_written);
 }
 
 // However many Commits chain on an instance, its row is written once.

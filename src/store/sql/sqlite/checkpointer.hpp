@@ -27,11 +27,18 @@ public:
 
     /// After a commit: how many pages the log has. Thread-safe, never waits.
     void committed(std::int64_t pages) noexcept;
+    /// Before a group, without the turn: waits a little while the log is twice as long as it should
+    /// be, unless a reader is in the way, which waiting would not change. Thread-safe.
+    void let_catch_up();
 
 private:
     void run();
-    /// Returns how long the log must be before it is worth coming back.
-    std::int64_t work();
+    struct Outcome {
+        std::int64_t wake_at = 0;  ///< how long the log must be for it to be worth coming back
+        bool is_copied = false;    ///< all of it, and the log begins anew
+        bool is_hindered = false;  ///< by a reader that stays on the old log
+    };
+    Outcome work();
     bool wait_for_work();
 
     SqliteConnection connection_;
@@ -39,8 +46,11 @@ private:
     LogBounds bounds_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::int64_t wake_at_;  // pages
+    std::condition_variable worked_;
+    std::int64_t pages_ = 0;
+    std::int64_t wake_at_;
     bool wanted_ = false;
+    bool is_hindered_ = false;
     bool stopping_ = false;
     std::thread thread_;
 };

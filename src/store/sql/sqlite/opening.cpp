@@ -85,6 +85,7 @@ void check_file(SqliteConnection& connection, const OpeningOptions& options) {
 
 void prepare_file(SqliteConnection& connection, const OpeningOptions& options) {
     connection.configure(use_wal);
+    connection.reach(base::points::prepare_logged);
     connection.configure(sync_every_commit);
     Transaction transaction{connection, Access::write};
     check_file(connection, options);
@@ -100,7 +101,9 @@ void prepare_file(SqliteConnection& connection, const OpeningOptions& options) {
     // A file with other tables is the user's: it keeps its own id.
     if (contents.tables == 0 && contents.application_id == 0)
         connection.configure(set_application_id);
+    connection.reach(base::points::prepare_migrated);
     transaction.commit();
+    connection.reach(base::points::prepare_committed);
 }
 
 }  // namespace pawl::store::sql::sqlite

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/points.hpp"
 #include "store/sql/connection.hpp"
 #include "store/sql/rewrite.hpp"
 
@@ -19,6 +20,7 @@ struct ConnectionOptions {
     std::string prefix = "pawl_";
     Duration busy_deadline{};  ///< how long to wait for a lock that a foreign program holds
     bool create = false;       ///< the file, if it is not there
+    base::AtPoint at_point;    ///< for crash tests
 };
 
 class SqliteConnection final : public Connection {
@@ -34,6 +36,7 @@ public:
     void set_savepoint() override;
     void release_savepoint() override;
     void rollback_to_savepoint() override;
+    void reach(std::string_view point) const override { base::reach(options_.at_point, point); }
 
     /// Prepares, runs and forgets it: for settings, which need no cache.
     void configure(Statement statement);

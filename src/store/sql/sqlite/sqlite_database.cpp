@@ -53,6 +53,7 @@ ConnectionOptions SqliteDatabase::connection_options() const {
 void SqliteDatabase::open_writer() {
     auto how = connection_options();
     how.create = true;
+    how.at_point = options_.at_point;
     const OpeningOptions opening{.prefix = options_.prefix, .adopt = options_.adopt};
     writer_ = std::make_unique<SqliteConnection>(how);
     check_file(*writer_, opening);
@@ -82,6 +83,7 @@ void SqliteDatabase::set_durable(bool durable) {
 }
 
 Database::Lease SqliteDatabase::write(Purpose purpose) {
+    if (purpose == Purpose::group) checkpointer_->let_catch_up();
     turn_->take(purpose == Purpose::renewal ? WriteTurn::Rank::urgent : WriteTurn::Rank::ordinary);
     try {
         set_durable(purpose == Purpose::group && options_.full_sync);

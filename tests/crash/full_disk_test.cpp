@@ -1,0 +1,113 @@
+// A disk that is full: sends fail clearly and in time, nothing that was answered is lost, and when
+// there is room again the same engine goes on by itself.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <pawl/json.hpp>
+
+#include "crash/scene.hpp"
+#include "crash/workflows.hpp"
+
+namespace pawl::crash {
+namespace {
+
+using namespace std::chrono_literals;
+using Steady = std::chrono::steady_clock;
+
+// A small file system in memory; unmounted with this object.
+class SmallDisk {
+public:
+    explicit SmallDisk(std::string path) : path_(std::move(path)) {
+        mounted_ = ::mount("pawl-test", path_.c_str(), "tmpfs", 0, "size=32m") == 0;
+        error_ = errno;
+    }
+    ~SmallDisk() {
+        if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+
+    bool mounted() const { return mounted_; }
+    const char* why_not() const { return std::strerror(error_); }
+
+    void fill() const {
+        const int file = ::open(ballast().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        const std::string block(4096, 'x');
+        while (::write(file, block.data(), block.size()) > 0) {
+        }
+        ::close(file);
+    }
+    void make_room() const { ::unlink(ballast().c_str()); }
+
+private:
+    std::string ballast() const { return path_ + "/ballast"; }
+
+    std::string path_;
+    bool mounted_ = false;
+    int error_ = 0;
+};
+
+TEST(Crash, OfTheDisksRoomIsAClearErrorUntilThereIsRoomAgain) {
+    const store::conformance::TemporaryDirectory directory;
+    const store::conformance::TemporaryDirectory elsewhere;
+    const SmallDisk disk{directory.path().string()};
+    if (!disk.mounted()) GTEST_SKIP() << "no tmpfs can be mounted: " << disk.why_not();
+    const Ledger ledger{elsewhere.path()};
+    ShopOptions options{.database = (directory.path() / "shop.db").string(), .failures = false};
+    Shop shop{options, ledger};
+    auto& engine = shop.engine();
+    engine.start();
+
+    int answered = 0;
+    const auto add = [&](int i) {
+        const auto tag = fmt::format("t-{}", i);
+        engine.send("account", "a", json::encode(Account::Input{Account::Add{1, tag, 10}}),
+                    {.input_id = tag, .timeout = 5s});
+        ++answered;
+    };
+    int next = 0;
+    while (next < 50) add(next++);
+
+    disk.fill();
+    int failures = 0;
+    // The log may have some room of its own at first. Then long enough for the lease to pass.
+    for (auto end = Steady::now() + 2 * lease; failures < 5 || Steady::now() < end;) {
+        const auto begun = Steady::now();
+        try {
+            add(next);
+            ASSERT_LT(++next, 5000) << "the disk does not fill";
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code(), Code::unavailable) << e.what();
+            EXPECT_TRUE(e.retryable());
+            EXPECT_LT(Steady::now() - begun, 6s);
+            ++failures;
+        }
+    }
+    EXPECT_EQ(json::decode<Account>(*engine.state("account", "a")).total, answered);
+
+    disk.make_room();
+    const auto works_again = [&] {
+        try {
+            add(next);
+            return true;
+        } catch (const Error&) {
+            return false;
+        }
+    };
+    EXPECT_TRUE(await(works_again, 10s));
+    ++next;
+    EXPECT_TRUE(await([&] { return engine.backlog().empty(); }, 30s));
+    const auto account = json::decode<Account>(*engine.state("account", "a"));
+    EXPECT_EQ(account.total, next);
+    EXPECT_EQ(account.noted, next);
+    EXPECT_EQ(account.ticked, next);
+    EXPECT_TRUE(engine.stop(10s));
+}
+
+}  // namespace
+}  // namespace pawl::crash
