@@ -226,6 +226,8 @@ OutcomeRecord Core::send(Sending sending) {
     const auto id = request->id;
     instances_.send_and_help(std::move(request));
     for (;;) {
+        // Without threads, whoever commits also does what follows from it, for others too.
+        if (!started_) drain_callbacks();
         const bool in_time = waiter->changed.wait_for(countdown.left());
         std::shared_ptr<CachedInstance> handed_over;
         {
@@ -238,8 +240,6 @@ OutcomeRecord Core::send(Sending sending) {
         }
         if (handed_over) instances_.take_over(handed_over);
     }
-    // This caller may have committed what others sent asynchronously.
-    if (!started_) drain_callbacks();
     const std::lock_guard lock{waiter->mutex};
     if (waiter->error) std::rethrow_exception(waiter->error);
     if (waiter->ended) return std::move(waiter->outcome);

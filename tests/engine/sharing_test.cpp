@@ -1,4 +1,5 @@
 // Several engines on one database, as several processes would be.
+#include <future>
 #include <map>
 
 #include "engine/fixture.hpp"
@@ -128,6 +129,30 @@ TEST_P(Sharing, BuriesWhatEndedItsProcessAloneTooOften) {
     const auto letters = engine->dead_letters();
     ASSERT_EQ(letters.size(), 1u);
     EXPECT_EQ(letters[0].reason, "its handler ended its process 3 times");
+}
+
+TEST_P(Sharing, NeedsNoThreadsForRacesOfSynchronousAndAsynchronousSends) {
+    auto first = open(Options{});
+    auto second = open(Options{});
+    auto here = first->add<Counter>("counter");
+    auto there = second->add<Counter>("counter");
+    {
+        std::vector<std::jthread> threads;
+        for (auto* counters : {&here, &there}) {
+            threads.emplace_back([counters] {
+                for (int i = 0; i < 50; ++i)
+                    EXPECT_TRUE(counters->send("c", Counter::Add{1}).accepted());
+            });
+            threads.emplace_back([counters] {
+                for (int i = 0; i < 50; ++i) {
+                    auto sent = counters->send_async("c", Counter::Add{1});
+                    ASSERT_EQ(sent.wait_for(patience), std::future_status::ready);
+                    EXPECT_TRUE(sent.get().accepted());
+                }
+            });
+        }
+    }
+    EXPECT_EQ(here.state("c")->total, 200);
 }
 
 TEST_P(Sharing, AppliesInputsOfTwoEnginesToOneInstanceOneAfterTheOther) {
