@@ -88,6 +88,21 @@ TEST_P(Failing, OthersInFlightAreUntouched) {
         EXPECT_EQ(counters.state("c-" + std::to_string(i))->total, 1) << i;
 }
 
+TEST_P(Failing, EvolveOnAHotInstanceFailsNobodyBehindIt) {
+    engine->start();
+    std::vector<std::future<Outcome<Fragile>>> sent;
+    for (int i = 0; i < 600; ++i)
+        sent.push_back(fragile.send_async("hot", Fragile::Poke{i % 2 ? "evolve" : "ok"}));
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        if (i % 2) {
+            EXPECT_EQ(error_of([&] { sent[i].get(); }).code(), Code::workflow);
+        } else {
+            EXPECT_TRUE(sent[i].get().accepted());
+        }
+    }
+    EXPECT_EQ(fragile.state("hot")->pokes, 300);
+}
+
 TEST_P(Failing, AnswersOfAHotInstanceComeInTheOrderOfSending) {
     engine->start();
     std::vector<std::future<Outcome<Counter>>> outcomes;
