@@ -34,7 +34,7 @@ TEST_P(CrashAt, EveryPointLosesNothing) {
         if (part_of(point) != GetParam()) continue;
         if (!fresh_file) {  // the next one finds what this one had claimed
             auto before = scene.hire({.role = "cycle", .kill_at = "handler:before:3"});
-            ASSERT_TRUE(before.wait(30s));
+            ASSERT_TRUE(before.wait(30s) && before.was_killed());
         }
         const auto hit = std::to_string(fresh_file ? 1 : 1 + scene.pick(2));
         auto process = scene.hire({.role = "cycle", .kill_at = std::string{point} + ":" + hit});
