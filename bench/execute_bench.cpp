@@ -1,62 +1,15 @@
 // A new instance with one event and one effect: how much of what SQLite can do is left to the user?
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 
-#include "harness.hpp"
-#include "raw_sqlite.hpp"
-#include "workflows.hpp"
+#include "execute.hpp"
+#include "flight.hpp"
 
 namespace pawl::bench {
 namespace {
 
 using Clock = Meter::Clock;
-
-std::string order_id(long n) {
-    auto digits = std::to_string(n);
-    return "parcel-" + std::string(10 - digits.size(), '0') + digits;
-}
-
-/// `flight` inputs in the air, sent from the callbacks of those that came back.
-Sample asynchronous(const Settings& settings, int flight) {
-    const Scratch scratch;
-    Engine engine{scratch.url()};
-    auto parcels = engine.add<Parcel>("parcel");
-    engine.start();
-
-    struct Flight {
-        Meter meter;
-        std::mutex mutex;
-        std::condition_variable landed;
-        std::vector<Clock::duration> latencies;
-        int in_air = 0;
-        std::atomic<long> next{0};
-    } air{Meter{settings.length()}, {}, {}, {}, 0, 0};
-
-    std::function<void()> send = [&] {
-        const auto begin = Clock::now();
-        parcels.send_async(
-            order_id(air.next++), Parcel::Post{"Ada", 2}, {},
-            [&, begin](std::optional<Outcome<Parcel>> outcome, std::exception_ptr error) {
-                if (error) std::rethrow_exception(error);
-                if (!outcome->accepted()) std::terminate();
-                const bool more = air.meter.running();
-                {
-                    const std::lock_guard lock{air.mutex};
-                    air.latencies.push_back(Clock::now() - begin);
-                    if (!more && --air.in_air == 0) air.landed.notify_all();
-                }
-                if (more) send();
-            });
-    };
-    air.in_air = flight;
-    for (int i = 0; i < flight; ++i) send();
-    std::unique_lock lock{air.mutex};
-    air.landed.wait(lock, [&] { return air.in_air == 0; });
-    air.meter.add(air.latencies);
-    return air.meter.sample();
-}
 
 /// Threads that each wait for their outcome before they send again.
 Sample waiting(const Settings& settings, int callers) {
@@ -73,8 +26,8 @@ Sample waiting(const Settings& settings, int callers) {
             std::vector<Clock::duration> latencies;
             while (meter.running()) {
                 const auto begin = Clock::now();
-                if (!parcels.send(order_id(next++), Parcel::Post{"Ada", 2}).accepted())
-                    std::terminate();
+                const auto id = numbered("parcel-", next++);
+                if (!parcels.send(id, Parcel::Post{"Ada", 2}).accepted()) std::terminate();
                 latencies.push_back(Clock::now() - begin);
             }
             const std::lock_guard lock{mutex};
@@ -84,38 +37,61 @@ Sample waiting(const Settings& settings, int callers) {
     return meter.sample();
 }
 
-/// The same rows by hand, `batch` to a transaction.
-Sample raw(const Settings& settings, int batch) {
+}  // namespace
+
+Sample execute_on(Engine& engine, const Workflow<Parcel>& parcels, const Execution& how) {
+    (void)engine;
+    std::atomic<long> next{how.first};
+    Flight flight{[&](std::function<void()> land) {
+                      parcels.send_async(how.id(next++), Parcel::Post{"Ada", 2}, {},
+                                         landing<Parcel>(std::move(land)));
+                  },
+                  256};
+    return flight.fly(how.length, how.count);
+}
+
+Sample execute_fresh(const Settings& settings) {
     const Scratch scratch;
-    {
-        Engine engine{scratch.url()};
-    }  // makes the schema
-    RawSqlite db{scratch.file()};
+    Engine engine{scratch.url()};
+    auto parcels = engine.add<Parcel>("parcel");
+    engine.start();
+    return execute_on(engine, parcels, {.length = settings.length()});
+}
+
+Sample execute_raw(RawSqlite& db, int batch, const Execution& how) {
     RawParcels parcels{db};
     parcels.prepare();
-    Meter meter{settings.length()};
-    long n = 0;
+    Meter meter{how.length};
+    long n = how.first;
     while (meter.running()) {
         const auto begin = Clock::now();
         parcels.begin();
-        for (int i = 0; i < batch; ++i) parcels.insert(order_id(n++));
+        for (int i = 0; i < batch; ++i) parcels.insert(how.id(n++));
         parcels.commit();
         meter.add(Clock::now() - begin);
     }
-    return meter.sample(n);
+    return meter.sample(n - how.first);
 }
 
-}  // namespace
+Sample execute_raw_fresh(const Settings& settings, int batch) {
+    const Scratch scratch;
+    {
+        const Engine engine{scratch.url()};
+    }  // makes the schema
+    RawSqlite db{scratch.file()};
+    return execute_raw(db, batch, {.length = settings.length()});
+}
 
 void execute(const Settings& settings) {
-    const auto batch = [&](int size) { return [&settings, size] { return raw(settings, size); }; };
-    const auto async = [&] { return asynchronous(settings, 256); };
-    compare(settings, {"execute", 256, "raw-batch", async, batch(256)});
-    compare(settings, {"execute", 256, "one-transaction", async, batch(1)});
+    const auto raw = [&](int batch) {
+        return [&settings, batch] { return execute_raw_fresh(settings, batch); };
+    };
+    const auto async = [&] { return execute_fresh(settings); };
+    compare(settings, {"execute", 256, "raw-batch", async, raw(256)});
+    compare(settings, {"execute", 256, "one-transaction", async, raw(1)});
+    compare(settings, {"execute", 64, "raw-batch", [&] { return waiting(settings, 64); }, raw(64)});
     compare(settings,
-            {"execute", 64, "raw-batch", [&] { return waiting(settings, 64); }, batch(64)});
-    compare(settings,
-            {"execute", 1, "single-commit", [&] { return waiting(settings, 1); }, batch(1), true});
+            {"execute", 1, "single-commit", [&] { return waiting(settings, 1); }, raw(1), true});
 }
 
 }  // namespace pawl::bench

@@ -55,7 +55,8 @@ void compare(const Settings& settings, const Pair& pair) {
     const auto p99 = [](const Sample& s) { return s.p99_ms; };
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
     std::string line = fmt::format(
-        R"({{"bench":"{}","store":"{}","concurrency":{},"per_second":{:.0f},"p50_ms":{:.3f},"p99_ms":{:.3f},"baseline":"{}")",
+        R"({{"bench":"{}","store":"{}","concurrency":{},"per_second":{:.0f},)"
+        R"("p50_ms":{:.3f},"p99_ms":{:.3f},"baseline":"{}")",
         pair.bench, settings.store, pair.concurrency, median_of(subject, rate),
         median_of(subject, p50), median_of(subject, p99), pair.baseline);
     if (pair.latency)

@@ -79,5 +79,11 @@ using Scenario = void (*)(const Settings&);
 const std::vector<std::pair<std::string, Scenario>>& scenarios();
 
 void execute(const Settings&);
+void hot_instance(const Settings&);
+void whole_cycle(const Settings&);
+void due_timers(const Settings&);
+void backlog(const Settings&);
+void growth(const Settings&);
+void memory(const Settings&);
 
 }  // namespace pawl::bench

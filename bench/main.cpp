@@ -10,7 +10,8 @@ namespace pawl::bench {
 
 const std::vector<std::pair<std::string, Scenario>>& scenarios() {
     static const std::vector<std::pair<std::string, Scenario>> all{
-        {"execute", execute},
+        {"execute", execute}, {"hot", hot_instance}, {"cycle", whole_cycle}, {"timers", due_timers},
+        {"backlog", backlog}, {"growth", growth},    {"memory", memory},
     };
     return all;
 }
@@ -28,6 +29,10 @@ int run(int argc, char** argv) {
     Settings settings;
     std::vector<Scenario> wanted;
     for (int i = 1; i < argc; ++i) {
+        if (!std::strcmp(argv[i], "--list")) {
+            for (const auto& [name, scenario] : scenarios()) fmt::print("{}\n", name);
+            return 0;
+        }
         if (!std::strcmp(argv[i], "--quick")) {
             settings.quick = true;
             continue;

@@ -84,37 +84,179 @@ std::vector<std::vector<std::int64_t>> RawSqlite::rows(const char* sql,
     return out;
 }
 
+namespace {
+
+constexpr std::string_view posted = R"({"type":"Posted","to":"Ada","weight":2})";
+constexpr std::string_view arrived = R"({"type":"Arrived"})";
+constexpr std::string_view carry = R"({"type":"Carry","to":"Ada","weight":2})";
+constexpr std::string_view state = R"({"posted":100,"arrived":false})";
+constexpr std::string_view rung = R"({"type":"Rung"})";
+
+constexpr const char* insert_event =
+    "INSERT INTO pawl_event (position, instance, sequence, at, name, kind, encoding, id, "
+    "causation, "
+    "correlation, payload) VALUES (?, ?, ?, ?, ?, 0, 1, ?, ?, ?, ?)";
+
+}  // namespace
+
 void RawParcels::prepare() {
-    db_.run("INSERT OR IGNORE INTO pawl_name (ref, name) VALUES (1, 'parcel'), (2, 'Posted')");
+    db_.run(
+        "INSERT OR IGNORE INTO pawl_name (ref, name) "
+        "VALUES (1, 'parcel'), (2, 'Posted'), (3, 'Arrived')");
     db_.run("INSERT OR IGNORE INTO pawl_line (ref, kind, type, name) VALUES (1, 1, 1, 'Carry')");
-    number_ = db_.rows("SELECT max(instance, position, item) FROM pawl_counter").front().front();
+    const auto row = db_.rows("SELECT position, item, instance FROM pawl_counter").front();
+    number_ = row[0];
+    items_ = row[1];
+    instances_ = row[2];
+}
+
+void RawParcels::insert_item(std::int64_t sequence, std::int64_t instance, bool claimed) {
+    const auto at = now();
+    const auto event_id = uuid();
+    const RawSqlite::Value due = claimed ? RawSqlite::Value{nullptr} : RawSqlite::Value{at};
+    const RawSqlite::Value session =
+        claimed ? RawSqlite::Value{std::int64_t{1}} : RawSqlite::Value{nullptr};
+    const RawSqlite::Value fence =
+        claimed ? RawSqlite::Value{std::int64_t{7}} : RawSqlite::Value{nullptr};
+    db_.run(insert_event, {++number_, instance, sequence, at, std::int64_t{2},
+                           std::string_view{event_id}, nullptr, nullptr, posted});
+    db_.run(
+        "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, attempts, "
+        "created_at, due_at, session, fence, encoding, causation, payload) "
+        "VALUES (?, 1, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
+        {++items_, instance, sequence, instance % 1024, std::int64_t{claimed ? 1 : 0}, at, due,
+         session, fence, std::string_view{event_id}, carry});
 }
 
 void RawParcels::insert(const std::string& id) {
-    static constexpr std::string_view event = R"({"type":"Posted","to":"Ada","weight":2})";
-    static constexpr std::string_view effect = R"({"type":"Carry","to":"Ada","weight":2})";
-    const auto n = ++number_;
     const auto at = now();
-    const auto event_id = uuid();
     db_.run(
         "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at) "
         "VALUES (?, 1, ?, 1, ?, ?)",
-        {n, std::string_view{id}, at, at});
+        {++instances_, std::string_view{id}, at, at});
+    insert_item(1, instances_, false);
+}
+
+void RawParcels::insert_claimed(const std::string& id) {
+    const auto at = now();
     db_.run(
-        "INSERT INTO pawl_event (position, instance, sequence, at, name, kind, encoding, id, "
-        "payload) VALUES (?, ?, 1, ?, 2, 0, 1, ?, ?)",
-        {n, n, at, std::string_view{event_id}, event});
+        "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at) "
+        "VALUES (?, 1, ?, 1, ?, ?)",
+        {++instances_, std::string_view{id}, at, at});
+    insert_item(1, instances_, true);
+}
+
+void RawParcels::finish(std::int64_t instance) {
+    const auto at = now();
+    const auto event_id = uuid();
+    // The guards: the claim must hold, and the version must be the one it was decided on.
+    const auto item = db_.rows("SELECT id FROM pawl_item WHERE id = ? AND fence = 7", {instance});
+    const auto row = db_.rows("SELECT version FROM pawl_instance WHERE ref = ?", {instance});
+    if (item.empty() || row.empty() || row.front().front() != 1) std::abort();
+    db_.run("DELETE FROM pawl_item WHERE id = ?", {instance});
+    db_.run("DELETE FROM pawl_item WHERE instance = ? AND timer = 1", {instance});
+    const std::string correlation(36, 'c');
+    db_.run(insert_event,
+            {++number_, instance, std::int64_t{2}, at, std::int64_t{3}, std::string_view{event_id},
+             std::string_view{event_id}, std::string_view{correlation}, arrived});
+    db_.run("UPDATE pawl_instance SET version = 2, updated_at = ?, finished_at = ? WHERE ref = ?",
+            {at, at, instance});
+}
+
+void RawParcels::append_to_hot(std::int64_t sequence) {
+    if (sequence == 1)
+        db_.run(
+            "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at) "
+            "VALUES (1, 1, ?, 1, 0, 0)",
+            {std::string_view{"hot"}});
+    instances_ = 1;
+    insert_item(sequence, 1, false);
+}
+
+void RawParcels::snapshot_hot(std::int64_t sequence) {
     db_.run(
-        "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, created_at, "
-        "due_at, encoding, causation, payload) VALUES (?, 1, ?, 1, 0, 0, ?, ?, ?, 1, ?, ?)",
-        {n, n, static_cast<std::int64_t>(std::hash<std::string>{}(id) % 1024), at, at,
-         std::string_view{event_id}, effect});
+        "INSERT OR REPLACE INTO pawl_snapshot (instance, sequence, version, encoding, payload) "
+        "VALUES (1, ?, 1, 1, ?)",
+        {sequence, state});
+}
+
+void RawParcels::update_hot(std::int64_t version) {
+    db_.run("UPDATE pawl_instance SET version = ?, updated_at = ? WHERE ref = 1", {version, now()});
+}
+
+void RawParcels::add_burden(long count) {
+    begin();
+    const auto at = now();
+    const auto tomorrow = at + 86'400'000'000;
+    for (long i = 0; i < count; ++i) {
+        db_.run(
+            "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at) "
+            "VALUES (?, 1, ?, 1, ?, ?)",
+            {++instances_, std::string_view{"burden-" + std::to_string(i)}, at, at});
+        db_.run(
+            "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, created_at, "
+            "due_at, encoding, payload) VALUES (?, 1, ?, 1, 0, 0, 0, ?, ?, 1, ?)",
+            {++items_, instances_, at, tomorrow, carry});
+        db_.run(
+            "INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, timer, shard, "
+            "attempts, losses, losses_alone, failures, created_at, died_at, encoding, reason, "
+            "payload) VALUES (?, 1, ?, 1, 0, 0, 0, 1, 0, 0, 0, ?, ?, 1, 'no', ?)",
+            {++items_, instances_, at, at, carry});
+    }
+    commit();
 }
 
 void RawParcels::commit() {
     db_.run("UPDATE pawl_counter SET instance = ?, position = ?, item = ?",
-            {number_, number_, number_});
+            {instances_, number_, items_});
     db_.run("COMMIT");
+}
+
+RawAlarms::RawAlarms(RawSqlite& db) : db_(db) {
+    db_.run("INSERT OR IGNORE INTO pawl_name (name) VALUES ('Rung')");
+    rung_ = db_.rows("SELECT ref FROM pawl_name WHERE name = 'Rung'").front().front();
+    position_ = db_.rows("SELECT position FROM pawl_counter").front().front();
+}
+
+long RawAlarms::fire(int batch) {
+    // The claim.
+    db_.run("BEGIN IMMEDIATE");
+    const auto due = db_.rows(
+        "SELECT id, instance FROM pawl_item WHERE line = 1 AND alone = 0 AND "
+        "due_at <= ? ORDER BY due_at LIMIT ?",
+        {now(), std::int64_t{batch}});
+    for (const auto& item : due)
+        db_.run(
+            "UPDATE pawl_item SET due_at = NULL, session = 1, fence = 7, attempts = attempts + 1 "
+            "WHERE id = ?",
+            {item[0]});
+    db_.run("COMMIT");
+    if (due.empty()) return 0;
+    // The decisions: state from the journal, then the event, the finish and the acknowledgement.
+    db_.run("BEGIN IMMEDIATE");
+    for (const auto& item : due) {
+        const auto at = now();
+        const auto event_id = uuid();
+        const auto held =
+            db_.rows("SELECT id FROM pawl_item WHERE id = ? AND fence = 7", {item[0]});
+        const auto row = db_.rows("SELECT version FROM pawl_instance WHERE ref = ?", {item[1]});
+        const auto events = db_.rows(
+            "SELECT sequence, payload FROM pawl_event WHERE instance = ? ORDER BY sequence",
+            {item[1]});
+        if (held.empty() || row.front().front() != 1 || events.size() != 1) std::abort();
+        db_.run("DELETE FROM pawl_item WHERE id = ?", {item[0]});
+        db_.run("DELETE FROM pawl_item WHERE instance = ? AND timer = 1", {item[1]});
+        const std::string correlation(36, 'c');
+        db_.run(insert_event,
+                {++position_, item[1], std::int64_t{2}, at, rung_, std::string_view{event_id},
+                 std::string_view{event_id}, std::string_view{correlation}, rung});
+        db_.run(
+            "UPDATE pawl_instance SET version = 2, updated_at = ?, finished_at = ? WHERE ref = ?",
+            {at, at, item[1]});
+    }
+    db_.run("UPDATE pawl_counter SET position = ?", {position_});
+    db_.run("COMMIT");
+    return static_cast<long>(due.size());
 }
 
 }  // namespace pawl::bench

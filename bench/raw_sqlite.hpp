@@ -43,12 +43,38 @@ public:
     void prepare();
     void begin() { db_.run("BEGIN IMMEDIATE"); }
     void insert(const std::string& id);
+    /// The same, born claimed; `finish` then appends the result, finishes and acknowledges.
+    void insert_claimed(const std::string& id);
+    void finish(std::int64_t instance);
+    /// One more event and effect of instance 1.
+    void append_to_hot(std::int64_t sequence);
+    void snapshot_hot(std::int64_t sequence);
+    void update_hot(std::int64_t version);
+    /// Dead letters and items that are due tomorrow, older than everything after them.
+    void add_burden(long count);
     /// Writes the counters, as any program that hands out numbers must, and commits.
     void commit();
 
 private:
+    void insert_item(std::int64_t sequence, std::int64_t instance, bool claimed);
+
     RawSqlite& db_;
     std::int64_t number_ = 0;
+    std::int64_t items_ = 0;
+    std::int64_t instances_ = 0;
+};
+
+/// Fires due alarms: claims some, then decides and writes each.
+class RawAlarms {
+public:
+    explicit RawAlarms(RawSqlite& db);
+    /// Up to `batch`; returns how many there were.
+    long fire(int batch);
+
+private:
+    RawSqlite& db_;
+    std::int64_t position_ = 0;
+    std::int64_t rung_ = 0;
 };
 
 }  // namespace pawl::bench

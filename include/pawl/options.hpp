@@ -38,7 +38,7 @@ struct Options {
     std::string prefix = "pawl_";
     /// How long claims survive a process that went silent.
     Duration lease = std::chrono::seconds{15};
-    /// Items claimed by this process at a time, running or about to run.
+    /// Items claimed by this process at a time, running or about to run. 0: it only sends.
     std::size_t claims = 256;
     /// How often a handler may end its process, alone, before its item is buried.
     int losses = 3;

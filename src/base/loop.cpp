@@ -28,12 +28,21 @@ void Loop::wake() {
     if (notify) changed_.notify_one();
 }
 
+Pause Loop::step() {
+    try {
+        return step_();
+    } catch (...) {
+        if (on_failure_) on_failure_(std::current_exception());
+        return std::chrono::milliseconds{100};
+    }
+}
+
 void Loop::drive() {
     std::unique_lock lock{mutex_};
     while (!stopping_) {
         woken_ = false;
         lock.unlock();
-        const Pause pause = step_();
+        const Pause pause = step();
         lock.lock();
         const auto ready = [&] { return woken_ || stopping_; };
         waiting_ = true;

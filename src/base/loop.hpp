@@ -9,16 +9,18 @@
 #include <string>
 #include <thread>
 
+#include "base/pool.hpp"
+
 namespace pawl::base {
 
 /// Until when a part wants to be left alone: a length of time, or nothing for "until woken".
 using Pause = std::optional<Duration>;
 
-/// Thread-safe. `step` must not throw; it is called by one thread at a time.
+/// Thread-safe. `step` is called by one thread at a time; one that throws is called again soon.
 class Loop {
 public:
-    Loop(std::string name, std::function<Pause()> step)
-        : name_(std::move(name)), step_(std::move(step)) {}
+    Loop(std::string name, std::function<Pause()> step, OnFailure on_failure = {})
+        : name_(std::move(name)), step_(std::move(step)), on_failure_(std::move(on_failure)) {}
     ~Loop() { stop(); }
 
     void start();
@@ -28,9 +30,11 @@ public:
 
 private:
     void drive();
+    Pause step();
 
     std::string name_;
     std::function<Pause()> step_;
+    OnFailure on_failure_;
     std::mutex mutex_;
     std::condition_variable changed_;
     bool woken_ = false;

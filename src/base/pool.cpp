@@ -10,6 +10,7 @@ namespace pawl::base {
 
 struct Pool::Shared {
     std::string name;
+    OnFailure on_failure;
     std::mutex mutex;
     std::condition_variable wake;
     std::deque<Task> tasks;
@@ -28,14 +29,23 @@ struct Pool::Shared {
             Task task = std::move(tasks.front());
             tasks.pop_front();
             lock.unlock();
-            task();
+            run(std::move(task));
             lock.lock();
+        }
+    }
+
+    void run(Task task) {
+        try {
+            task();
+        } catch (...) {
+            if (on_failure) on_failure(std::current_exception());
         }
     }
 };
 
-Pool::Pool(std::string name) : shared_(std::make_shared<Shared>()) {
+Pool::Pool(std::string name, OnFailure on_failure) : shared_(std::make_shared<Shared>()) {
     shared_->name = std::move(name);
+    shared_->on_failure = std::move(on_failure);
 }
 
 Pool::~Pool() { stop(Running::wait_for); }
@@ -84,6 +94,7 @@ void Pool::stop(Running running) {
         const auto old = shared_;
         auto fresh = std::make_shared<Shared>();
         fresh->name = old->name;
+        fresh->on_failure = old->on_failure;
         const std::lock_guard lock{old->mutex};
         fresh->tasks.swap(old->tasks);
         shared_ = std::move(fresh);
@@ -96,7 +107,7 @@ bool Pool::run_one() {
     Task task = std::move(shared_->tasks.front());
     shared_->tasks.pop_front();
     lock.unlock();
-    task();
+    shared_->run(std::move(task));
     return true;
 }
 

@@ -1,6 +1,8 @@
 /// Threads that run tasks; without threads, a queue that its owner drains.
 #pragma once
 
+#include <exception>
+#include <functional>
 #include <memory>
 #include <pawl/task.hpp>
 #include <string>
@@ -9,10 +11,13 @@
 
 namespace pawl::base {
 
-/// Thread-safe. Tasks must not throw.
+/// Told of what a task or a step threw; must not throw itself.
+using OnFailure = std::function<void(std::exception_ptr)>;
+
+/// Thread-safe. A task that throws ends nothing but itself.
 class Pool {
 public:
-    explicit Pool(std::string name);
+    explicit Pool(std::string name, OnFailure on_failure = {});
     ~Pool();
 
     void post(Task task);

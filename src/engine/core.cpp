@@ -15,6 +15,9 @@ namespace {
 // Threads for what is quick: decisions of timers, callbacks of asynchronous sends, lost races.
 constexpr int callback_threads = 2;
 constexpr Duration watch_patience = std::chrono::seconds{1};
+// The first sign of a change wakes at once; those right after it, mostly our own, share one
+// wake-up.
+constexpr Duration watch_pause = std::chrono::milliseconds{2};
 
 std::string owner_name() {
     char host[256] = "?";
@@ -34,6 +37,8 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       random_(random_of(options_)),
       clock_(options_.clock ? *options_.clock : system_clock()),
       process_(getpid()),
+      callbacks_("pawl-callback", logged("a callback")),
+      workers_("pawl-worker", logged("a worker")),
       committer_(*store_, callbacks_,
                  {.queue = options_.queue, .at_point = options_.test.at_point}),
       session_(*store_, {.lease = options_.lease,
@@ -53,8 +58,30 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       vacuum_(*store_, {.input_ids = options_.input_id_retention,
                         .endings = options_.ending_retention,
                         .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
-      claiming_("pawl-claim", [this] { return dispatcher_.step(); }),
-      vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }) {}
+      claiming_(
+          "pawl-claim", [this] { return dispatcher_.step(); }, logged("claiming")),
+      vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }, logged("vacuum")) {}
+
+void Core::log(LogLevel level, const std::string& text) const noexcept {
+    try {
+        if (options_.log) options_.log(level, text);
+    } catch (...) {
+        // There is nobody left to tell.
+    }
+}
+
+base::OnFailure Core::logged(const char* where) const {
+    return [this, where](const std::exception_ptr& error) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const std::exception& e) {
+            log(LogLevel::error, fmt::format("{} threw: {}", where, e.what()));
+        } catch (...) {
+            log(LogLevel::error,
+                fmt::format("{} threw something that is not a std::exception", where));
+        }
+    };
+}
 
 void Core::add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options) {
     if (used_)
@@ -69,8 +96,10 @@ void Core::set_up() {
     if (!used_.exchange(true)) dispatcher_.set_up(registry_, instances_);
 }
 
+bool Core::is_foreign_process() const { return getpid() != process_; }
+
 void Core::check_process() const {
-    if (getpid() != process_)
+    if (is_foreign_process())
         throw Error{Code::misuse,
                     "this engine was made before a fork: its threads and connections are in the "
                     "parent; make an engine in the child"};
@@ -91,10 +120,15 @@ void Core::start() {
     claiming_.start();
     vacuuming_.start();
     watch_ = store_->watch();
-    watching_ = std::make_unique<base::Loop>("pawl-watch", [this]() -> base::Pause {
-        if (watch_->wait(watch_patience)) claiming_.wake();
-        return Duration::zero();
-    });
+    watching_ = std::make_unique<base::Loop>(
+        "pawl-watch",
+        [this]() -> base::Pause {
+            if (ending_) return std::nullopt;
+            if (!watch_->wait(watch_patience)) return Duration::zero();
+            claiming_.wake();
+            return watch_pause;
+        },
+        logged("the watch"));
     watching_->start();
     started_ = true;
 }
@@ -107,8 +141,10 @@ bool Core::stop(Duration deadline) {
     dispatcher_.begin_stop();
     claiming_.wake();
     const bool empty = dispatcher_.wait_until_empty(countdown.left());
+    ending_ = true;  // before the interrupt: the watch must not be asked again
     watch_->interrupt();
     watching_->stop();
+    ending_ = false;
     vacuuming_.stop();
     claiming_.stop();
     session_.stop();

@@ -44,6 +44,8 @@ public:
     const Registry& registry() const { return registry_; }
     Instances& instances() { return instances_; }
     const Options& options() const { return options_; }
+    /// Whether this is a child that was forked from the engine's process.
+    bool is_foreign_process() const;
     void check_process() const;
     /// Work may have become due.
     void wake() { claiming_.wake(); }
@@ -53,9 +55,8 @@ private:
     void prepare(Request& request, Sending sending);
     /// Runs what waits for a callback thread, when there are none.
     void drain_callbacks();
-    void log(LogLevel level, const std::string& text) const {
-        if (options_.log) options_.log(level, text);
-    }
+    void log(LogLevel level, const std::string& text) const noexcept;
+    base::OnFailure logged(const char* where) const;
 
     const Options options_;
     const std::unique_ptr<store::Store> store_;
@@ -63,8 +64,8 @@ private:
     const Clock& clock_;
     const int process_;
     Registry registry_;
-    base::Pool callbacks_{"pawl-callback"};
-    base::Pool workers_{"pawl-worker"};
+    base::Pool callbacks_;
+    base::Pool workers_;
     Committer committer_;
     Session session_;
     Dispatcher dispatcher_;
@@ -77,6 +78,7 @@ private:
     std::mutex life_;  ///< of start and stop
     std::atomic<bool> started_{false};
     std::atomic<bool> used_{false};
+    std::atomic<bool> ending_{false};
 };
 
 }  // namespace pawl::engine

@@ -80,7 +80,20 @@ base::Pause Dispatcher::step() {
         log(LogLevel::warning, fmt::format("nothing could be claimed: {}", e.what()));
         pause = sooner(pause, postponed_for);
     }
-    return sooner(pause, safety_net);
+    pause = sooner(pause, safety_net);
+    const std::lock_guard lock{mutex_};
+    next_step_ = now + *pause;
+    return pause;
+}
+
+void Dispatcher::released(const store::Line& line, Time due) {
+    if (stopping_ || !by_line_.contains(line)) return;
+    {
+        const std::lock_guard lock{mutex_};
+        if (hungry_ || due >= next_step_) return;
+        next_step_ = due;
+    }
+    if (wanted_) wanted_();
 }
 
 Dispatcher::Claiming Dispatcher::claim_normal(Time now) {
@@ -216,7 +229,9 @@ void Dispatcher::run(const HeldPtr& held) {
     }
     Task task = [this, held, keep = std::move(keep)] { perform(held); };
     if (options_.executor && !inline_effects_)
-        options_.executor(std::move(task));
+        // By way of a callback thread: this may be the committing one, and an executor may block.
+        parts_.callbacks.post(
+            [this, task = std::move(task)]() mutable { options_.executor(std::move(task)); });
     else
         parts_.workers.post(std::move(task));
 }

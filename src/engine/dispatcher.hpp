@@ -81,6 +81,7 @@ public:
                                         const std::string& effect) override;
     void cancel(const Registered& workflow, const std::string& effect) override;
     void launch(store::Item item) override;
+    void released(const store::Line& line, Time due) override;
 
 private:
     friend class ItemRequest;
@@ -129,6 +130,7 @@ private:
     std::set<HeldPtr> items_;
     std::multimap<Time, Task> postponed_;
     bool hungry_ = false;  ///< `step` left because there was no room
+    Time next_step_{};     ///< when `step` comes by itself
     std::atomic<bool> stopping_{true};
     base::Latch emptied_;
 

@@ -15,6 +15,11 @@ Engine::Engine(std::string_view url, Options options) : impl_(std::make_unique<I
 }
 
 Engine::~Engine() {
+    if (impl_->core->is_foreign_process()) {
+        // After a fork the threads are the parent's: there is nothing here that could be ended.
+        impl_.release();
+        return;
+    }
     try {
         impl_->core->stop(impl_->core->options().stop_deadline);
     } catch (const std::exception& e) {

@@ -320,10 +320,14 @@ void Instances::launch_born(Request& request, const store::Answer& answer) {
     auto& append = *request.commit.append;
     for (std::size_t i = 0; i < append.puts.size(); ++i) {
         auto& put = append.puts[i];
-        if (!put.born_claimed) continue;
+        store::Line line{put.kind, append.instance.type, std::move(put.name)};
+        if (!put.born_claimed) {
+            parts_.born.released(line, put.at.value_or(answer.at + put.after));
+            continue;
+        }
         store::Item item;
         item.id = answer.items[i];
-        item.line = {put.kind, append.instance.type, std::move(put.name)};
+        item.line = std::move(line);
         item.instance = append.instance;
         item.sequence = answer.version;
         item.index = static_cast<std::int32_t>(i);

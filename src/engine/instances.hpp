@@ -50,6 +50,8 @@ public:
     virtual void cancel(const Registered& workflow, const std::string& effect) = 0;
     /// Committed: perform it.
     virtual void launch(store::Item item) = 0;
+    /// Committed, for whoever claims it.
+    virtual void released(const store::Line& line, Time due) = 0;
 };
 
 /// Thread-safe.

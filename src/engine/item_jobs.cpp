@@ -70,16 +70,8 @@ void ItemWord::resume(Owned) {
         text_of(error_));
 }
 
-void ItemRequest::finish(std::unique_ptr<Request>, OutcomeRecord outcome,
-                         std::exception_ptr error) {
-    if (!error) {
-        if (!outcome.accepted())
-            dispatcher_.log(
-                LogLevel::info,
-                fmt::format("{} of \"{}\" changed nothing: {}", held_->item.line.name, id,
-                            outcome.finished() ? "the instance is finished" : outcome.reason));
-        return dispatcher_.done(held_);
-    }
+void ItemRequest::finish(std::unique_ptr<Request>, OutcomeRecord, std::exception_ptr error) {
+    if (!error) return dispatcher_.done(held_);
     if (is_fence_lost(error)) {
         dispatcher_.log(LogLevel::warning, taken_over);
         return dispatcher_.done(held_);

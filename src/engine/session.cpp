@@ -14,26 +14,33 @@ Session::Session(store::Store& store, Options options)
       loop_("pawl-lease", [this] { return renew(); }) {}
 
 store::SessionId Session::ensure() {
-    const std::lock_guard lock{mutex_};
+    const std::lock_guard asking{asking_};
+    std::optional<store::SessionId> id;
+    {
+        const std::lock_guard lock{mutex_};
+        id = id_;
+    }
     // Trust begins before the request: a slow answer must not make the lease look longer.
     const Time asked_at = store_.now();
-    if (id_ && !renew_open()) {
+    if (id && !renewed(*id)) {
         options_.warn(
             "the lease had passed and its claims were taken by others: a new session begins");
-        id_.reset();
+        id.reset();
     }
-    if (!id_) {
+    if (!id) {
         point(points::open_before);
-        id_ = store_.open_session({.lease = options_.lease, .owner = options_.owner});
+        id = store_.open_session({.lease = options_.lease, .owner = options_.owner});
         point(points::open_after);
     }
+    const std::lock_guard lock{mutex_};
+    id_ = id;
     trusted_until_ = asked_at + options_.lease;
-    return *id_;
+    return *id;
 }
 
-bool Session::renew_open() {
+bool Session::renewed(store::SessionId id) {
     point(points::renew_before);
-    const bool renewed = store_.renew(*id_, options_.lease);
+    const bool renewed = store_.renew(id, options_.lease);
     point(points::renew_after);
     return renewed;
 }
@@ -45,17 +52,21 @@ std::optional<store::SessionId> Session::current() const {
 }
 
 void Session::close() {
-    const std::lock_guard lock{mutex_};
-    if (!id_) return;
+    const std::lock_guard asking{asking_};
+    std::optional<store::SessionId> id;
+    {
+        const std::lock_guard lock{mutex_};
+        id.swap(id_);
+    }
+    if (!id) return;
     try {
         point(points::close_before);
-        store_.close_session(*id_);
+        store_.close_session(*id);
         point(points::close_after);
     } catch (const std::exception& e) {
         options_.warn(
             fmt::format("the session could not be closed, its lease will pass: {}", e.what()));
     }
-    id_.reset();
 }
 
 base::Pause Session::renew() {

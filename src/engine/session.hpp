@@ -37,12 +37,13 @@ public:
 
 private:
     base::Pause renew();
-    bool renew_open();
+    bool renewed(store::SessionId id);
     void point(std::string_view name) const { base::reach(options_.at_point, name); }
 
     store::Store& store_;
     const Options options_;
-    mutable std::mutex mutex_;
+    std::mutex asking_;         ///< one thread at a time talks to the store about the session
+    mutable std::mutex mutex_;  ///< of what follows; never held while the store is asked
     std::optional<store::SessionId> id_;
     Time trusted_until_{};
     base::Loop loop_;

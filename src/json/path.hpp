@@ -1,4 +1,4 @@
-/// Places in a JSON document as people read them: $.lines[3].quantity
+/// Places in a JSON document as people read them, as in $.lines[3].quantity: how a path is written.
 #pragma once
 
 #include <cstddef>

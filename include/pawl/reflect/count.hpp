@@ -28,14 +28,14 @@ struct AnyReference {
 };
 
 template <class T>
-struct AnyBase {
+struct AnyParent {
     template <class B>
         requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>)
     operator B() const noexcept;
 };
 
 template <class T>
-struct AnyEmptyBase {
+struct AnyEmptyParent {
     template <class B>
         requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T> && std::is_empty_v<B>)
     operator B() const noexcept;
@@ -72,7 +72,7 @@ template <class T>
 inline constexpr std::size_t inits = count_inits<T, Any>();
 
 template <class T>
-inline constexpr std::size_t bases = count_inits<T, AnyBase<T>>();
+inline constexpr std::size_t bases = count_inits<T, AnyParent<T>>();
 
 // The elements of a C array are initialised one by one, so it takes several Any; a `{}` in the
 // place of the first stands for all of them, and then too many Any follow.
@@ -98,7 +98,7 @@ inline constexpr bool has_reference =
 /// Whether a base class of `T` has fields of its own.
 template <Record T>
 inline constexpr bool has_full_base =
-    detail::bases<T> != detail::count_inits<T, detail::AnyEmptyBase<T>>();
+    detail::bases<T> != detail::count_inits<T, detail::AnyEmptyParent<T>>();
 
 /// The number of fields. Exact unless one of the three above holds.
 template <Record T>

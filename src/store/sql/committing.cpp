@@ -26,6 +26,7 @@ void Committing::commit(std::span<const Commit> commits, std::span<Answer> answe
     {
         const auto connection = database_.write(Purpose::group);
         const std::lock_guard lock{mutex_};
+        group_.words().forget();  // of a group that ended in an exception
         const Group::Run run{.commits = commits, .answers = answers, .now = database_.now()};
         bool at_fault = false;
         try {

@@ -4,8 +4,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 
-#include <pawl/error.hpp>
-#include <utility>
+#include <exception>
 
 #include "store/sql/sqlite/sqlite_statements.hpp"
 
@@ -14,6 +13,8 @@ namespace {
 
 // How long a restart may hold the writers up while a reader still looks at the old log.
 constexpr int longest_wait_for_readers_ms = 20;
+// How long a group may be held up by a log that has grown too long.
+constexpr std::chrono::milliseconds longest_wait_for_copies{500};
 
 // A thread that inherits a mask with every signal blocked never runs a user's signal handler.
 class BlockedSignals {
@@ -32,7 +33,7 @@ private:
 }  // namespace
 
 Checkpointer::Checkpointer(ConnectionOptions connection, WriteTurn& turn, LogBounds bounds)
-    : connection_(std::move(connection)), turn_(turn), bounds_(bounds) {
+    : connection_(std::move(connection)), turn_(turn), bounds_(bounds), wake_at_(bounds.copy) {
     connection_.configure(keep_some_log);
     connection_.configure(small_cache);
     connection_.configure(sync_every_commit);
@@ -51,42 +52,64 @@ Checkpointer::~Checkpointer() {
 }
 
 void Checkpointer::committed(std::int64_t pages) noexcept {
-    if (pages < bounds_.copy) return;
     {
         const std::lock_guard lock{mutex_};
         pages_ = pages;
+        if (pages < wake_at_) return;
+        wanted_ = true;
     }
     changed_.notify_one();
 }
 
-std::int64_t Checkpointer::wait_for_work() {
+void Checkpointer::let_catch_up() {
     std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return stopping_ || pages_ > 0; });
-    return stopping_ ? 0 : std::exchange(pages_, 0);
+    worked_.wait_for(lock, longest_wait_for_copies,
+                     [&] { return pages_ < 2 * bounds_.restart || is_hindered_; });
+}
+
+bool Checkpointer::wait_for_work() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return stopping_ || wanted_; });
+    wanted_ = false;
+    return !stopping_;
 }
 
 void Checkpointer::run() {
-    while (wait_for_work() > 0) {
+    while (wait_for_work()) {
+        Outcome outcome{.wake_at = bounds_.restart, .is_hindered = true};
         try {
-            work();
+            outcome = work();
         } catch (const std::exception&) {
-            // The log stays long, and the next commit asks again; if the disk is at fault, the
-            // commits say so.
+            // No turn could be had. The log stays long and a later commit asks again; if the disk
+            // is at fault, the commits say so.
         }
+        {
+            const std::lock_guard lock{mutex_};
+            wake_at_ = outcome.wake_at;
+            is_hindered_ = outcome.is_hindered;
+            if (outcome.is_copied) pages_ = 0;
+        }
+        worked_.notify_all();
     }
 }
 
 // Copying runs beside the writers, but only a moment without any lets the log begin anew. Most
-// pages are copied by then, so that moment is short.
-void Checkpointer::work() {
+// pages are copied by then, so that moment is short. Where a reader that stays on the old log is in
+// the way, trying again at each commit would only slow the writers down.
+Checkpointer::Outcome Checkpointer::work() {
     int pages = 0;
     int copied = 0;
     sqlite3* const handle = connection_.handle();
     sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied);
-    if (pages < bounds_.restart) return;
+    if (pages == copied) return {.wake_at = bounds_.copy, .is_copied = true};
+    if (pages < bounds_.restart) return {.wake_at = pages + bounds_.copy};
+
     turn_.take(WriteTurn::Rank::urgent);
-    sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_RESTART, &pages, &copied);
+    const int result =
+        sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_RESTART, &pages, &copied);
     turn_.give();
+    if (result == SQLITE_OK) return {.wake_at = bounds_.copy, .is_copied = true};
+    return {.wake_at = pages + bounds_.restart / 2, .is_hindered = true};
 }
 
 }  // namespace pawl::store::sql::sqlite

@@ -3,7 +3,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -28,18 +27,30 @@ public:
 
     /// After a commit: how many pages the log has. Thread-safe, never waits.
     void committed(std::int64_t pages) noexcept;
+    /// Before a group, without the turn: waits a little while the log is twice as long as it should
+    /// be, unless a reader is in the way, which waiting would not change. Thread-safe.
+    void let_catch_up();
 
 private:
     void run();
-    void work();
-    std::int64_t wait_for_work();
+    struct Outcome {
+        std::int64_t wake_at = 0;  ///< how long the log must be for it to be worth coming back
+        bool is_copied = false;    ///< all of it, and the log begins anew
+        bool is_hindered = false;  ///< by a reader that stays on the old log
+    };
+    Outcome work();
+    bool wait_for_work();
 
     SqliteConnection connection_;
     WriteTurn& turn_;
     LogBounds bounds_;
     std::mutex mutex_;
     std::condition_variable changed_;
+    std::condition_variable worked_;
     std::int64_t pages_ = 0;
+    std::int64_t wake_at_;
+    bool wanted_ = false;
+    bool is_hindered_ = false;
     bool stopping_ = false;
     std::thread thread_;
 };

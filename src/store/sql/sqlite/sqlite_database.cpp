@@ -83,6 +83,7 @@ void SqliteDatabase::set_durable(bool durable) {
 }
 
 Database::Lease SqliteDatabase::write(Purpose purpose) {
+    if (purpose == Purpose::group) checkpointer_->let_catch_up();
     turn_->take(purpose == Purpose::renewal ? WriteTurn::Rank::urgent : WriteTurn::Rank::ordinary);
     try {
         set_durable(purpose == Purpose::group && options_.full_sync);

@@ -27,11 +27,11 @@ inline constexpr Statement only_read = "PRAGMA query_only = ON";
 inline constexpr Statement large_cache = "PRAGMA cache_size = -16384";
 inline constexpr Statement small_cache = "PRAGMA cache_size = -2048";
 // What is left of the log file after it was emptied: it need not be made anew.
-inline constexpr Statement keep_some_log = "PRAGMA journal_size_limit = 16777216";
+inline constexpr Statement keep_some_log = "PRAGMA journal_size_limit = 67108864";
 inline constexpr Statement temporary_in_memory = "PRAGMA temp_store = MEMORY";
 
 inline constexpr Statement application_id = "PRAGMA application_id";
-inline constexpr Statement set_application_id = "PRAGMA application_id = 1885436780";  // "pawl"
+inline constexpr Statement set_application_id = "PRAGMA application_id = 1885435756";  // "pawl"
 inline constexpr std::int64_t own_application_id = 0x7061776c;
 /// ($1 prefix): all tables, and those that begin with the prefix.
 inline constexpr Statement count_tables =

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t next_byte = 0;
 constexpr std::int64_t current_byte = 1;
+constexpr int tries_at_once = 20;
 constexpr std::chrono::microseconds shortest_pause{20};
 constexpr std::chrono::microseconds longest_pause{200};
 
@@ -43,9 +44,15 @@ TurnFile::TurnFile(std::string path) : path_(std::move(path)) {
 
 TurnFile::~TurnFile() { ::close(file_); }
 
+// A few tries at once come first: "next" is mostly held for microseconds, and a sleep on a busy
+// machine lasts as long as several turns.
 bool TurnFile::wait_for(std::int64_t byte, std::chrono::steady_clock::time_point deadline) {
     auto pause = shortest_pause;
-    while (!try_lock(file_, F_WRLCK, byte)) {
+    for (int tries = 1; !try_lock(file_, F_WRLCK, byte); ++tries) {
+        if (tries <= tries_at_once) {
+            std::this_thread::yield();
+            continue;
+        }
         if (std::chrono::steady_clock::now() >= deadline) return false;
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, longest_pause);
@@ -71,6 +78,11 @@ bool WriteTurn::is_next(Rank rank, Ticket ticket) const {
     const auto& urgent = waiting_[static_cast<std::size_t>(Rank::urgent)];
     const auto& own = waiting_[static_cast<std::size_t>(rank)];
     return !taken_ && own.front() == ticket && (rank == Rank::urgent || urgent.empty());
+}
+
+std::size_t WriteTurn::waiting() const {
+    const std::lock_guard lock{mutex_};
+    return waiting_[0].size() + waiting_[1].size();
 }
 
 void WriteTurn::take(Rank rank) {

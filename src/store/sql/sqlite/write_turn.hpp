@@ -50,6 +50,8 @@ public:
     void give() noexcept;
     void ring() noexcept { file_.ring(); }
     const std::string& path() const { return file_.path(); }
+    /// How many threads of this process wait now.
+    std::size_t waiting() const;
 
 private:
     using Ticket = std::uint64_t;
@@ -57,7 +59,7 @@ private:
 
     TurnFile file_;
     Duration deadline_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::array<std::deque<Ticket>, 2> waiting_;  // by rank
     Ticket last_ticket_ = 0;

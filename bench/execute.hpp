@@ -1,0 +1,28 @@
+/// The execute scenario in pieces, for the scenarios that are measured against it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "harness.hpp"
+#include "raw_sqlite.hpp"
+#include "workflows.hpp"
+
+namespace pawl::bench {
+
+struct Execution {
+    std::chrono::milliseconds length{0};
+    long count = -1;  ///< of inputs, instead of a length of time
+    long first = 0;
+    std::function<std::string(long)> id = [](long n) { return numbered("parcel-", n); };
+};
+
+/// 256 inputs in flight, each to a new instance.
+Sample execute_on(Engine& engine, const Workflow<Parcel>& parcels, const Execution& how);
+Sample execute_fresh(const Settings& settings);
+
+/// The same rows by hand, `batch` to a transaction.
+Sample execute_raw(RawSqlite& db, int batch, const Execution& how);
+Sample execute_raw_fresh(const Settings& settings, int batch);
+
+}  // namespace pawl::bench

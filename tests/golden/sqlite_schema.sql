@@ -1,0 +1,189 @@
+CREATE TABLE pawl_counter (
+    one      INTEGER PRIMARY KEY CHECK (one = 1),
+    instance INTEGER NOT NULL DEFAULT 0,
+    position INTEGER NOT NULL DEFAULT 0,
+    item     INTEGER NOT NULL DEFAULT 0,
+    inbox    INTEGER NOT NULL DEFAULT 0,
+    message  INTEGER NOT NULL DEFAULT 0,
+    session  INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE pawl_dead_letter (
+    id           INTEGER PRIMARY KEY,        -- of the item
+    line         INTEGER NOT NULL,
+    instance     INTEGER NOT NULL,
+    sequence     INTEGER NOT NULL,
+    idx          INTEGER NOT NULL,
+    timer        INTEGER NOT NULL,
+    shard        INTEGER NOT NULL,
+    attempts     INTEGER NOT NULL,
+    losses       INTEGER NOT NULL,
+    losses_alone INTEGER NOT NULL,
+    failures     INTEGER NOT NULL,
+    created_at   INTEGER NOT NULL,
+    died_at      INTEGER NOT NULL,
+    encoding     INTEGER NOT NULL,
+    key          BLOB,
+    causation    BLOB,
+    correlation  TEXT,
+    conversation TEXT,
+    tenant       TEXT,
+    trace        TEXT,
+    last_error   TEXT,
+    reason       TEXT NOT NULL,
+    payload      BLOB NOT NULL
+);
+CREATE TABLE pawl_ending (
+    item     INTEGER PRIMARY KEY,
+    line     INTEGER NOT NULL,
+    instance INTEGER NOT NULL,
+    ending   INTEGER NOT NULL,               -- 1 rejected, 2 finished
+    at       INTEGER NOT NULL,
+    key      BLOB,
+    reason   TEXT
+);
+CREATE INDEX pawl_ending_by_time ON pawl_ending (at);
+CREATE TABLE pawl_event (
+    position     INTEGER PRIMARY KEY,
+    instance     INTEGER NOT NULL,
+    sequence     INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    name         INTEGER NOT NULL,    -- pawl_name
+    kind         INTEGER NOT NULL,    -- 0 the user's, 1 pawl's own
+    encoding     INTEGER NOT NULL,
+    id           BLOB NOT NULL,       -- UUID
+    causation    BLOB,                -- UUID of the event that caused this one
+    correlation  TEXT,
+    conversation TEXT,
+    tenant       TEXT,
+    trace        TEXT,
+    payload      BLOB NOT NULL
+);
+CREATE UNIQUE INDEX pawl_event_of_instance ON pawl_event (instance, sequence);
+CREATE TABLE pawl_failure (
+    number  INTEGER PRIMARY KEY,
+    item    INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    error   TEXT NOT NULL
+);
+CREATE INDEX pawl_failure_of_item ON pawl_failure (item);
+CREATE TABLE pawl_inbox (
+    position     INTEGER PRIMARY KEY,
+    type         INTEGER NOT NULL,           -- pawl_name; the instance need not exist yet
+    id           BLOB NOT NULL,
+    shard        INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    encoding     INTEGER NOT NULL,
+    name         TEXT NOT NULL,
+    input_id     BLOB,
+    causation    BLOB,
+    correlation  TEXT,
+    conversation TEXT,
+    tenant       TEXT,
+    trace        TEXT,
+    payload      BLOB NOT NULL
+);
+CREATE INDEX pawl_inbox_of_instance ON pawl_inbox (type, id);
+CREATE TABLE pawl_input (
+    number   INTEGER PRIMARY KEY,
+    instance INTEGER NOT NULL,
+    input_id BLOB NOT NULL,
+    version  INTEGER NOT NULL,
+    at       INTEGER NOT NULL,
+    UNIQUE (instance, input_id)
+);
+CREATE TABLE pawl_instance (
+    ref         INTEGER PRIMARY KEY,
+    type        INTEGER NOT NULL,     -- pawl_name
+    id          BLOB NOT NULL,
+    version     INTEGER NOT NULL,     -- sequence of the last event
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    finished_at INTEGER,
+    tenant      TEXT,
+    unique_key  BLOB,
+    UNIQUE (type, id)
+);
+CREATE TABLE pawl_item (
+    id           INTEGER PRIMARY KEY,
+    line         INTEGER NOT NULL,
+    instance     INTEGER NOT NULL,
+    sequence     INTEGER NOT NULL,
+    idx          INTEGER NOT NULL,
+    timer        INTEGER NOT NULL,           -- 1 when the line is one of timers
+    shard        INTEGER NOT NULL,           -- hash of (type, id) of the instance
+    alone        INTEGER NOT NULL DEFAULT 0, -- 1: it was lost with a process, offer it alone
+    attempts     INTEGER NOT NULL DEFAULT 0,
+    losses       INTEGER NOT NULL DEFAULT 0,
+    losses_alone INTEGER NOT NULL DEFAULT 0,
+    failures     INTEGER NOT NULL DEFAULT 0, -- rows in pawl_failure
+    created_at   INTEGER NOT NULL,
+    due_at       INTEGER,                    -- NULL while it is claimed
+    session      INTEGER,
+    fence        INTEGER,
+    encoding     INTEGER NOT NULL,
+    key          BLOB,
+    causation    BLOB,
+    correlation  TEXT,
+    conversation TEXT,
+    tenant       TEXT,
+    trace        TEXT,
+    last_error   TEXT,
+    payload      BLOB NOT NULL
+);
+CREATE INDEX pawl_item_claimed ON pawl_item (session) WHERE session IS NOT NULL;
+CREATE INDEX pawl_item_of_instance ON pawl_item (instance, key);
+CREATE INDEX pawl_item_waiting ON pawl_item (line, alone, due_at) WHERE due_at IS NOT NULL;
+CREATE TABLE pawl_line (
+    ref  INTEGER PRIMARY KEY,
+    kind INTEGER NOT NULL,            -- 1 effect, 2 timer
+    type INTEGER NOT NULL,            -- pawl_name: the workflow
+    name TEXT NOT NULL,               -- tag of the effect, or of the timer's input
+    UNIQUE (kind, type, name)
+);
+CREATE TABLE pawl_message (
+    position      INTEGER PRIMARY KEY,
+    channel       INTEGER NOT NULL,          -- pawl_name
+    at            INTEGER NOT NULL,
+    deliver_after INTEGER,
+    encoding      INTEGER NOT NULL,
+    key           BLOB,
+    type          TEXT,
+    recipient     TEXT,
+    schema        TEXT,
+    causation     BLOB,
+    correlation   TEXT,
+    conversation  TEXT,
+    tenant        TEXT,
+    trace         TEXT,
+    payload       BLOB NOT NULL
+);
+CREATE INDEX pawl_message_of_channel ON pawl_message (channel);
+CREATE TABLE pawl_meta (
+    one            INTEGER PRIMARY KEY CHECK (one = 1),
+    application    TEXT NOT NULL,     -- 'pawl'
+    schema_version INTEGER NOT NULL,
+    minimum_reader INTEGER NOT NULL   -- a program that knows fewer schemas must not open this file
+);
+CREATE TABLE pawl_name (
+    ref  INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+);
+CREATE TABLE pawl_session (
+    id    INTEGER PRIMARY KEY,
+    until INTEGER NOT NULL,
+    owner TEXT
+);
+CREATE TABLE pawl_snapshot (
+    instance INTEGER PRIMARY KEY,
+    sequence INTEGER NOT NULL,
+    version  INTEGER NOT NULL,        -- of the workflow's code
+    encoding INTEGER NOT NULL,
+    payload  BLOB NOT NULL
+);
+CREATE TABLE pawl_unique_key (
+    type     INTEGER NOT NULL,
+    key      BLOB NOT NULL,
+    instance INTEGER NOT NULL,
+    PRIMARY KEY (type, key)
+) WITHOUT ROWID;
