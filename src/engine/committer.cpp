@@ -98,7 +98,8 @@ void Committer::commit_group(const std::vector<Job::Owned>& jobs,
     group.reserve(jobs.size());
     members.reserve(jobs.size());
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        if (jobs[i]->chain && jobs[i]->chain->broken) {
+        jobs[i]->collateral = jobs[i]->chain && jobs[i]->chain->broken;
+        if (jobs[i]->collateral) {
             answers[i] = stale();
         } else {
             group.push_back(std::move(jobs[i]->commit));
@@ -119,7 +120,8 @@ void Committer::commit_group(const std::vector<Job::Owned>& jobs,
     for (std::size_t k = 0; k < members.size(); ++k) {
         const auto i = members[k];
         // Broken before the next group is gathered, so that nothing behind it slips through.
-        if (got[k].fate != store::Fate::committed && jobs[i]->chain) jobs[i]->chain->broken = true;
+        if (got[k].fate != store::Fate::committed && jobs[i]->chain)
+            jobs[i]->collateral = jobs[i]->chain->broken.exchange(true);
         jobs[i]->commit = std::move(group[k]);
         answers[i] = std::move(got[k]);
     }

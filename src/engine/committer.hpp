@@ -33,6 +33,7 @@ public:
 
     store::Commit commit;
     std::shared_ptr<Chain> chain;  ///< none for a Commit that appends to no journal
+    bool collateral = false;       ///< it failed because one before it in the chain did
 };
 
 /// One lane: its groups reach the store in the order of submission. Thread-safe.

@@ -93,7 +93,11 @@ void Core::add(std::string name, std::unique_ptr<detail::Model> model, WorkflowO
 }
 
 void Core::set_up() {
-    if (!used_.exchange(true)) dispatcher_.set_up(registry_, instances_);
+    // Whoever comes second waits: the lanes must be there before anything is sent.
+    std::call_once(set_up_, [&] {
+        used_ = true;
+        dispatcher_.set_up(registry_, instances_);
+    });
 }
 
 bool Core::is_foreign_process() const { return getpid() != process_; }
@@ -234,6 +238,8 @@ OutcomeRecord Core::send(Sending sending) {
         }
         if (handed_over) instances_.take_over(handed_over);
     }
+    // This caller may have committed what others sent asynchronously.
+    if (!started_) drain_callbacks();
     const std::lock_guard lock{waiter->mutex};
     if (waiter->error) std::rethrow_exception(waiter->error);
     if (waiter->ended) return std::move(waiter->outcome);

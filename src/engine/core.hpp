@@ -77,6 +77,7 @@ private:
     std::unique_ptr<base::Loop> watching_;
     std::mutex life_;  ///< of start and stop
     std::atomic<bool> started_{false};
+    std::once_flag set_up_;
     std::atomic<bool> used_{false};
     std::atomic<bool> ending_{false};
 };

@@ -74,7 +74,7 @@ base::Pause Dispatcher::step() {
             return alone_ != Alone::no;
         }();
         const auto claiming = alone ? claim_alone(now) : claim_normal(now);
-        progressed_ = claiming.claimed > 0;
+        progressed_ = claiming.claimed > 0 || claiming.pause == Duration::zero();
         pause = sooner(pause, claiming.pause);
     } catch (const std::exception& e) {
         log(LogLevel::warning, fmt::format("nothing could be claimed: {}", e.what()));

@@ -74,7 +74,7 @@ public:
     void begin_stop();
     /// False at the deadline: then handlers are asked to stop, and have a moment to do so.
     bool wait_until_empty(Duration deadline);
-    /// Whether the last `step` claimed something.
+    /// Whether the last `step` claimed something, or has more to do at once.
     bool progressed() const { return progressed_; }
 
     std::optional<store::Claim> reserve(const Registered& workflow,

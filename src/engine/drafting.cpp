@@ -76,7 +76,8 @@ std::string correlation_of(const store::Envelope& item) {
 }
 
 std::string effect_key(const store::Item& item) {
-    return idempotency_key({.process = item.instance.type + "/" + item.instance.id,
+    // Neither can contain a NUL: two instances never share a key.
+    return idempotency_key({.process = item.instance.type + '\0' + item.instance.id,
                             .step = std::to_string(item.sequence),
                             .recipient = std::to_string(item.index),
                             .version = "1"})

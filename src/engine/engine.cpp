@@ -53,7 +53,14 @@ void Engine::send_asked(Sending sending, detail::Completion done) {
 OutcomeRecord Engine::send(std::string_view type, std::string_view id, std::string_view input,
                            SendOptions options) {
     const auto& workflow = impl_->core->registry().get(type);
-    return send_asked({type, id, workflow.model->input(input), std::move(options)});
+    std::unique_ptr<detail::Asked> asked;
+    try {
+        asked = workflow.model->input(input);
+    } catch (const Error& e) {
+        throw Error{e.code(), fmt::format("input to workflow \"{}\", instance \"{}\": {}", type, id,
+                                          e.what())};
+    }
+    return send_asked({type, id, std::move(asked), std::move(options)});
 }
 
 std::unique_ptr<detail::State> Engine::load_state(std::string_view type, std::string_view id,

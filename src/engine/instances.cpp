@@ -15,6 +15,7 @@ namespace {
 constexpr int turn = 64;
 // A caller loses this many races for one instance before it is told.
 constexpr int most_races = 100;
+constexpr const char* not_standard = "something that is not a std::exception";
 
 class Uuids final : public Moment::Source {
 public:
@@ -25,6 +26,15 @@ private:
     const Clock& clock_;
     base::Random& random_;
 };
+
+// A state that can't be written at the moment costs a longer replay, never the input.
+std::optional<std::string> snapshot_of(const Registered& workflow, const detail::State& state) {
+    try {
+        return workflow.model->snapshot(state);
+    } catch (...) {
+        return std::nullopt;
+    }
+}
 
 std::exception_ptr workflow_error(const Request& request, const char* what) {
     return std::make_exception_ptr(
@@ -161,8 +171,14 @@ void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> reques
     try {
         ensure_state(instance, *request);
         plan(instance, *request);
-    } catch (...) {
+    } catch (const Error&) {
         return abandon(instance, std::move(request), std::current_exception());
+    } catch (const std::exception& e) {
+        auto error = workflow_error(*request, e.what());
+        return abandon(instance, std::move(request), std::move(error));
+    } catch (...) {
+        auto error = workflow_error(*request, not_standard);
+        return abandon(instance, std::move(request), std::move(error));
     }
     const auto timeout = request->timeout;
     Job::Owned job = std::move(request);
@@ -192,7 +208,7 @@ void Instances::ensure_state(CachedInstance& instance, const Request& request) {
     if (instance.chain && instance.chain->broken) instance.forget();
     if (instance.state) return;
     const auto& workflow = *instance.workflow;
-    if (request.races == 0 && workflow.guess.likely_new()) {
+    if (request.races == 0 && !request.collateral && workflow.guess.likely_new()) {
         instance.state = workflow.model->fresh();
         instance.speculative = true;
     } else {
@@ -228,16 +244,18 @@ void Instances::plan(CachedInstance& instance, Request& request) {
         request.outcome_.kind = OutcomeRecord::Kind::finished;
     } else {
         detail::Draft draft;
+        bool touched = false;
         try {
-            draft = request.input->decide(*instance.state, {parts_.store.now(), *uuids_});
+            draft = request.input->decide(*instance.state, {parts_.store.now(), *uuids_}, touched);
         } catch (const std::exception& e) {
             request.error_ = workflow_error(request, e.what());
         } catch (...) {
-            request.error_ = workflow_error(request, "something that is not a std::exception");
+            request.error_ = workflow_error(request, not_standard);
         }
         if (request.error_) {
-            // The answer is only given once the version it was thrown on is confirmed.
-            instance.forget();
+            // The answer is only given once the version it was thrown on is confirmed. A state that
+            // is whole is kept: those behind rest on what is still on its way.
+            if (touched) instance.forget();
             return;
         }
         if (!draft.rejected) return plan_accepted(instance, request, std::move(draft));
@@ -280,13 +298,13 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     request.outcome_.version = instance.version;
     if (!append.finished &&
         instance.version - instance.snapshot_at >= workflow.options.snapshot_every) {
-        if (auto bytes = workflow.model->snapshot(*instance.state);
+        if (auto bytes = snapshot_of(workflow, *instance.state);
             bytes && bytes->size() <= options_.payload_limit) {
             append.snapshot = store::Snapshot{.sequence = instance.version,
                                               .version = workflow.model->version(),
                                               .payload = {std::move(*bytes)}};
-            instance.snapshot_at = instance.version;
         }
+        instance.snapshot_at = instance.version;
     }
     if (request.settlement) request.commit.settlements.push_back(*request.settlement);
 }
@@ -326,7 +344,8 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
             r.error_ = answer.error;
             break;
     }
-    if (decide_again && ++r.races >= most_races && !r.never_gives_up()) {
+    // Those that failed with one before them lost no race: each time somebody got an answer.
+    if (decide_again && !r.collateral && ++r.races >= most_races && !r.never_gives_up()) {
         decide_again = false;
         r.error_ = std::make_exception_ptr(Error{
             Code::conflict, fmt::format("instance \"{}\" of \"{}\" was changed by others {} times "
@@ -401,7 +420,7 @@ std::unique_ptr<detail::State> Instances::state_of(const Registered& workflow,
     } catch (const std::exception& e) {
         throw fail(name, e.what());
     } catch (...) {
-        throw fail(name, "something that is not a std::exception");
+        throw fail(name, not_standard);
     }
 }
 

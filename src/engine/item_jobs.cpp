@@ -54,7 +54,11 @@ ItemWord::ItemWord(Dispatcher& dispatcher, std::shared_ptr<Held> held, store::Se
 }
 
 void ItemWord::settled(Owned self, store::Answer answer, std::vector<Owned>& later) {
-    if (answer.fate == store::Fate::committed) return dispatcher_.done(held_);
+    if (answer.fate == store::Fate::committed) {
+        if (word_.verdict == store::Verdict::retry)
+            dispatcher_.released(held_->item.line, answer.at + word_.retry_after);
+        return dispatcher_.done(held_);
+    }
     error_ = answer.error;  // none: the fence was lost
     later.push_back(std::move(self));
 }

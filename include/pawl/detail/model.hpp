@@ -46,9 +46,9 @@ class Asked {
 public:
     virtual ~Asked() = default;
     virtual std::string_view name() const = 0;
-    /// Decides and, when accepted, folds the events into `state`. If this throws, `state` may be
-    /// half changed: the caller drops it.
-    virtual Draft decide(State& state, const Moment& moment) const = 0;
+    /// Decides and, when accepted, folds the events into `state`. If this throws and `touched` was
+    /// set, `state` may be half changed: the caller drops it.
+    virtual Draft decide(State& state, const Moment& moment, bool& touched) const = 0;
     virtual std::optional<std::string> unique_key() const = 0;
     /// The instance id that the workflow's `route` names for this input, if it has one.
     virtual std::optional<std::string> route() const = 0;

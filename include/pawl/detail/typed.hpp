@@ -80,10 +80,11 @@ public:
         return std::visit([]<class A>(const A&) { return reflect::tag<A>(); }, input_);
     }
 
-    Draft decide(State& state, const Moment& moment) const override {
+    Draft decide(State& state, const Moment& moment, bool& touched) const override {
         W& w = static_cast<TypedState<W>&>(state).value;
         const Decision<W> decision = decide_typed(std::as_const(w), input_, moment);
         Draft draft = draft_of<W>(decision);  // before evolve: what can't travel changes nothing
+        touched = !decision.rejected();
         for (const auto& e : decision.events()) evolve_typed(w, e);
         draft.finished = is_finished(w);
         return draft;

@@ -1,0 +1,205 @@
+// Started engines that stop: what runs is waited for, what has not begun is given back.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <future>
+
+#include "engine/fixture.hpp"
+#include "engine/workflows.hpp"
+
+namespace pawl::engine_test {
+namespace {
+
+using Carry = Courier::Carry;
+
+/// A handler that waits inside until it is let out.
+struct Room {
+    Watched<int> entered;
+    Watched<bool> open;
+    Watched<int> left;
+    void visit() {
+        entered.change([](int& n) { ++n; });
+        open.wait([](bool is_open) { return is_open; });
+        left.change([](int& n) { ++n; });
+    }
+    bool wait_entered(int count) {
+        return entered.wait([count](int n) { return n >= count; });
+    }
+    void let_out() {
+        open.change([](bool& is_open) { is_open = true; });
+    }
+};
+
+class Stopping : public EngineTest {
+protected:
+    static Options real_time() { return {}; }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, Stopping, every_store(), name_of);
+
+TEST_P(Stopping, LetsARunningHandlerFinishAndGivesTheRestBackUncharged) {
+    Room room;
+    auto alone = real_time();
+    alone.workers = 1;
+    auto engine = open(alone);
+    auto couriers = engine->add<Courier>("courier", Handlers{[&](const Carry& e) {
+                                             room.visit();
+                                             return Courier::Arrived{std::to_string(e.parcel)};
+                                         }});
+    engine->start();
+    couriers.send("c", Courier::Send{"ada", 5});
+    ASSERT_TRUE(room.wait_entered(1));
+    auto stopped = std::async(std::launch::async, [&] { return engine->stop(20s); });
+    // Given back while the first one is still at it.
+    EXPECT_TRUE(eventually([&] {
+        int back = 0;
+        for (const auto& work : couriers.pending("c")) back += work.due_at && work.attempts == 0;
+        return back == 4;
+    }));
+    EXPECT_EQ(stopped.wait_for(0s), std::future_status::timeout);
+    room.let_out();
+    EXPECT_TRUE(stopped.get());
+    EXPECT_EQ(couriers.state("c")->received.size(), 1u);
+    EXPECT_EQ(couriers.pending("c").size(), 4u);
+    EXPECT_EQ(room.entered.get(), 1);
+}
+
+TEST_P(Stopping, AsksHandlersToStopAtTheDeadlineAndTakesTheirLastWord) {
+    auto engine = open(real_time());
+    Watched<bool> inside;
+    Watched<bool> asked;
+    auto couriers = engine->add<Courier>(
+        "courier", Handlers{[&](const Carry&, const Delivery& d) {
+            const std::stop_callback on_stop{
+                d.stop, [&] { asked.change([](bool& value) { value = true; }); }};
+            inside.change([](bool& value) { value = true; });
+            const bool stopped = asked.wait([](bool value) { return value; });
+            return Courier::Arrived{stopped ? "stopped" : "hung"};
+        }});
+    engine->start();
+    couriers.send("c", Courier::Send{"ada"});
+    ASSERT_TRUE(inside.wait([](bool value) { return value; }));
+    EXPECT_TRUE(engine->stop(10ms));
+    EXPECT_THAT(couriers.state("c")->received, ElementsAre("stopped"));
+}
+
+TEST_P(Stopping, IsNotHeldUpByAHandlerThatIgnoresIt) {
+    const auto room = std::make_shared<Room>();
+    {
+        auto engine = open(real_time());
+        auto couriers = engine->add<Courier>("courier", Handlers{[room](const Carry&) {
+                                                 room->visit();
+                                                 return Courier::Arrived{"late"};
+                                             }});
+        engine->start();
+        couriers.send("c", Courier::Send{"ada"});
+        ASSERT_TRUE(room->wait_entered(1));
+        EXPECT_FALSE(engine->stop(10ms));
+        const auto pending = couriers.pending("c");
+        ASSERT_EQ(pending.size(), 1u);
+        EXPECT_TRUE(pending[0].due_at);
+    }
+    room->let_out();
+    EXPECT_TRUE(room->left.wait([](int n) { return n == 1; }));
+    // The thread holds the last reference to the engine's insides, and to the room.
+    EXPECT_TRUE(eventually([&] { return room.use_count() == 1; }));
+}
+
+TEST_P(Stopping, WaitsInTheDestructor) {
+    Room room;
+    auto engine = open(real_time());
+    auto couriers = engine->add<Courier>("courier", Handlers{[&](const Carry&) { room.visit(); }});
+    engine->start();
+    couriers.send("c", Courier::Send{"ada"});
+    ASSERT_TRUE(room.wait_entered(1));
+    auto gone = std::async(std::launch::async, [&] { engine.reset(); });
+    EXPECT_EQ(gone.wait_for(10ms), std::future_status::timeout);
+    room.let_out();
+    gone.get();
+    EXPECT_EQ(room.left.get(), 1);
+}
+
+TEST_P(Stopping, AnswersEveryPendingSend) {
+    std::vector<std::future<Outcome<Counter>>> sent;
+    {
+        auto engine = open(real_time());
+        auto counters = engine->add<Counter>("counter");
+        engine->start();
+        for (int i = 0; i < 500; ++i)
+            sent.push_back(counters.send_async("c-" + std::to_string(i % 50), Counter::Add{1}));
+    }
+    for (auto& one : sent) {
+        ASSERT_EQ(one.wait_for(patience), std::future_status::ready);
+        try {
+            EXPECT_TRUE(one.get().accepted());
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code(), Code::stopped) << e.what();
+        }
+    }
+}
+
+TEST_P(Stopping, IsFollowedByAnotherStart) {
+    auto engine = open(real_time());
+    Watched<int> carried;
+    auto couriers = engine->add<Courier>(
+        "courier", Handlers{[&](const Carry&) { carried.change([](int& n) { ++n; }); }});
+    EXPECT_TRUE(engine->stop());  // never started
+    for (int round = 1; round <= 3; ++round) {
+        engine->start();
+        EXPECT_EQ(error_of([&] { engine->start(); }).code(), Code::misuse);
+        EXPECT_EQ(error_of([&] { engine->run_until_idle(); }).code(), Code::misuse);
+        EXPECT_EQ(error_of([&] { engine->add<Counter>("late"); }).code(), Code::misuse);
+        couriers.send("c", Courier::Send{"ada"});
+        EXPECT_TRUE(carried.wait([&](int n) { return n == round; }));
+        EXPECT_TRUE(engine->stop());
+        couriers.send("d", Courier::Send{"bob", 0});
+    }
+    EXPECT_THAT(couriers.pending("c"), IsEmpty());
+}
+
+TEST_P(Stopping, LeavesWorkToTheNextStart) {
+    auto engine = open(real_time());
+    Watched<int> carried;
+    auto couriers = engine->add<Courier>(
+        "courier", Handlers{[&](const Carry&) { carried.change([](int& n) { ++n; }); }});
+    couriers.send("c", Courier::Send{"ada", 3});
+    EXPECT_EQ(couriers.pending("c").size(), 3u);
+    engine->start();
+    EXPECT_TRUE(carried.wait([](int n) { return n == 3; }));
+}
+
+TEST_P(Stopping, IsNoConcernOfAForkedChild) {
+    auto engine = open(real_time());
+    auto counters = engine->add<Counter>("counter");
+    engine->start();
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        alarm(20);
+        int wrong = 0;
+        const auto misused = [&](auto&& f) {
+            try {
+                f();
+                ++wrong;
+            } catch (const Error& e) {
+                if (e.code() != Code::misuse || !strstr(e.what(), "fork")) ++wrong;
+            }
+        };
+        misused([&] { counters.send("c", Counter::Add{1}); });
+        misused([&] { counters.send_async("c", Counter::Add{1}); });
+        misused([&] { (void)counters.state("c"); });
+        misused([&] { (void)engine->instances(); });
+        misused([&] { engine->stop(); });
+        misused([&] { engine->start(); });
+        engine.reset();
+        _exit(wrong);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(counters.send("c", Counter::Add{1}).accepted());
+}
+
+}  // namespace
+}  // namespace pawl::engine_test
