@@ -16,7 +16,7 @@ struct Delivery {
     std::string id;    ///< of the instance
     Time created_at{};
     std::optional<Time> deadline;  ///< when `stop` is requested; the policy's
-    std::stop_token stop;          ///< requested at the deadline and when the engine stops
+    std::stop_token stop;          ///< requested at the deadline, or when a stop runs out of time
     std::string correlation;
     std::string conversation;
     std::string tenant;

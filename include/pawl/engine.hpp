@@ -120,7 +120,8 @@ public:
         return Outcome<W>{engine_->send_asked(sending("", std::move(input), std::move(options)))};
     }
 
-    /// Returns at once; the future has the outcome or the error. Inputs of one thread to one
+    /// Returns before the commit; the future has the outcome or the error. It decides on
+    /// this thread, and waits only while `Options::queue` is full. Inputs of one thread to one
     /// instance are applied in the order they were sent.
     template <class I>
         requires std::constructible_from<Input, I>

@@ -20,7 +20,6 @@ enum class Code {
     in_doubt,          ///< the outcome is not known; resend with the same input id
     unavailable,       ///< the store can't be reached or can't write (disk full, read-only)
     corrupt,           ///< the store's file is damaged, foreign, or of a newer schema
-    stopped,           ///< the engine is stopping
 };
 
 /// The name of a code, as it stands in logs: "unique_key_taken".

@@ -26,8 +26,6 @@ const char* name(Code code) {
             return "unavailable";
         case Code::corrupt:
             return "corrupt";
-        case Code::stopped:
-            return "stopped";
     }
     return "?";
 }
@@ -40,7 +38,6 @@ bool Error::retryable() const noexcept {
         case Code::busy:
         case Code::in_doubt:
         case Code::unavailable:
-        case Code::stopped:
             return true;
         default:
             return false;

@@ -110,6 +110,13 @@ void Committer::commit_group(const std::vector<Job::Owned>& jobs,
     base::reach(at_point_, base::points::commit_before);
     try {
         if (!group.empty()) store_.commit(group, got);
+    } catch (const Error& e) {
+        // Each caller gets an exception of its own, because they catch it on different threads. Not
+        // a copy: that would share its text.
+        for (auto& answer : got) {
+            answer.fate = store::Fate::failed;
+            answer.error = std::make_exception_ptr(Error{e.code(), e.what()});
+        }
     } catch (...) {
         for (auto& answer : got) {
             answer.fate = store::Fate::failed;

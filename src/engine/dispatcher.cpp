@@ -286,8 +286,6 @@ void Dispatcher::perform(const HeldPtr& held) {
             settle(held, word);
     } catch (const Permanent& e) {
         failed(held, e.what(), true);
-    } catch (const Error& e) {
-        failed(held, e.what(), e.code() == Code::codec);
     } catch (const std::exception& e) {
         failed(held, e.what(), false);
     } catch (...) {

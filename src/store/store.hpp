@@ -168,8 +168,8 @@ public:
     /// Oldest id first.
     virtual std::vector<DeadLetter> dead_letters(const DeadLetterFilter& filter) = 0;
     virtual std::int64_t count_dead_letters(const DeadLetterFilter& filter) = 0;
-    /// Makes up to `limit` dead letters items again, due now, attempts and losses at zero, failures
-    /// kept. Returns how many.
+    /// Makes up to `limit` dead letters items again, due now, attempts and losses at zero, age
+    /// from now, failures kept. Returns how many.
     virtual std::int64_t retry_dead_letters(const DeadLetterFilter& filter) = 0;
     virtual std::int64_t discard_dead_letters(const DeadLetterFilter& filter) = 0;
 

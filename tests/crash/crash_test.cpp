@@ -34,7 +34,7 @@ TEST_P(CrashAt, EveryPointLosesNothing) {
         if (part_of(point) != GetParam()) continue;
         if (!fresh_file) {  // the next one finds what this one had claimed
             auto before = scene.hire({.role = "cycle", .kill_at = "handler:before:3"});
-            ASSERT_TRUE(before.wait(30s));
+            ASSERT_TRUE(before.wait(30s) && before.was_killed());
         }
         const auto hit = std::to_string(fresh_file ? 1 : 1 + scene.pick(2));
         auto process = scene.hire({.role = "cycle", .kill_at = std::string{point} + ":" + hit});
@@ -62,8 +62,14 @@ void kill_at_random(Scene& scene, Steady::time_point end) {
         const auto victim = static_cast<std::size_t>(scene.pick(static_cast<int>(crew.size())));
         const bool ended = crew[victim].wait(std::chrono::milliseconds{20 + scene.pick(400)});
         ASSERT_FALSE(ended) << roles[victim] << " ended by itself";
-        crew[victim].kill();
-        crew[victim] = scene.hire({.role = roles[victim]});
+        if (scene.pick(4) == 0) {  // out of the world until its lease has passed
+            crew[victim].pause();
+            crew[victim].wait(std::chrono::ceil<std::chrono::milliseconds>(2 * lease));
+            crew[victim].resume();
+        } else {
+            crew[victim].kill();
+            crew[victim] = scene.hire({.role = roles[victim]});
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -23,7 +24,10 @@ using Steady = std::chrono::steady_clock;
 class SmallDisk {
 public:
     explicit SmallDisk(std::string path) : path_(std::move(path)) {
-        mounted_ = ::mount("pawl-test", path_.c_str(), "tmpfs", 0, "size=32m") == 0;
+        // In a namespace of our own, so that a test that aborts leaves no mount behind.
+        mounted_ = ::unshare(CLONE_NEWNS) == 0 &&
+                   ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                   ::mount("pawl-test", path_.c_str(), "tmpfs", 0, "size=32m") == 0;
         error_ = errno;
     }
     ~SmallDisk() {

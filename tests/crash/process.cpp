@@ -49,6 +49,14 @@ void Process::kill() {
     wait(std::chrono::hours{1});
 }
 
+void Process::pause() {
+    if (id_ != 0) ::kill(id_, SIGSTOP);
+}
+
+void Process::resume() {
+    if (id_ != 0) ::kill(id_, SIGCONT);
+}
+
 bool Process::wait(std::chrono::milliseconds deadline) {
     if (id_ == 0) return true;
     pollfd file{file_, POLLIN, 0};

@@ -20,6 +20,9 @@ public:
 
     /// SIGKILL, and gone when this returns. Ending by itself before is fine too.
     void kill();
+    /// SIGSTOP until `resume`: what it holds meanwhile may be taken from it.
+    void pause();
+    void resume();
     /// False when it still runs at the deadline.
     bool wait(std::chrono::milliseconds deadline);
     bool is_running() { return !wait(std::chrono::milliseconds{0}); }

@@ -64,4 +64,24 @@ TEST(StartedEngine, PerformsEffectsAndAppliesTheirResults) {
         EXPECT_EQ(orders.state("o-" + std::to_string(i))->status, Order::Status::paid);
 }
 
+TEST(StartedEngine, KeepsTheOrderOfOneThreadWhenTheFirstInputLosesARace) {
+    // On an instance that is in the store and not in memory, the first guess is that it is new: it
+    // comes back stale, with everything that was decided on it.
+    for (int round = 0; round < 20; ++round) {
+        pawl::Engine engine{"memory:", {.cached_instances = 1}};
+        auto counters = engine.add<Counter>("counter");
+        engine.start();
+        counters.send("c", Counter::Add{1000});
+        for (int i = 0; i < 64; ++i) counters.send("other-" + std::to_string(i), Counter::Add{1});
+        std::vector<std::future<pawl::Outcome<Counter>>> outcomes;
+        for (int i = 0; i < 200; ++i) outcomes.push_back(counters.send_async("c", Counter::Add{i}));
+        for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get().accepted());
+        const auto journal = counters.journal("c");
+        ASSERT_EQ(journal.size(), 201u);
+        for (int i = 0; i < 200; ++i)
+            ASSERT_EQ(journal[i + 1].payload,
+                      R"({"type":"Added","amount":)" + std::to_string(i) + "}");
+    }
+}
+
 }  // namespace

@@ -197,7 +197,7 @@ public:
         if constexpr (sizeof...(H) == 0) {
             throw Error{Code::unknown, "this process has no handlers"};
         } else {
-            auto effect = json::decode<Effect>(bytes);
+            auto effect = decoded_effect(bytes);
             return std::visit([&](auto& e) { return perform_one(std::move(e), delivery); }, effect);
         }
     }
@@ -208,6 +208,15 @@ public:
     }
 
 private:
+    // What can't be decoded today can't be decoded tomorrow.
+    static Effect decoded_effect(std::string_view bytes) {
+        try {
+            return json::decode<Effect>(bytes);
+        } catch (const Error& e) {
+            throw Permanent{std::string{"the effect can't be decoded: "} + e.what()};
+        }
+    }
+
     template <class E>
     std::unique_ptr<Asked> perform_one(E effect, const Delivery& delivery) const {
         auto& handler = std::get<handler_index<E, H...>()>(handlers_);

@@ -25,6 +25,7 @@ bool was_replaced(const State& state, const Item& item) {
 
 ItemRow revived(const DeadLetter& letter, Time now) {
     ItemRow row{.item = letter.item, .failures = letter.failures};
+    row.item.created_at = now;  // its age begins anew, like its attempts
     row.item.due_at = now;
     row.item.attempts = 0;
     row.item.losses = 0;

@@ -151,7 +151,7 @@ inline constexpr Statements standard_statements{
             INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, failures,
                    created_at, due_at, encoding, key, causation, correlation, conversation, tenant,
                    trace, last_error, payload)
-            SELECT id, line, instance, sequence, idx, timer, shard, failures, created_at, $2,
+            SELECT id, line, instance, sequence, idx, timer, shard, failures, $2, $2,
                    encoding, key, causation, correlation, conversation, tenant, trace, last_error,
                    payload
               FROM pawl_dead_letter d

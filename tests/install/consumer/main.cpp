@@ -1,15 +1,46 @@
-// A user's program: calls into the library and catches what it throws.
+// A user's program: a workflow of its own on a file of its own, and an error that it catches.
+#include <unistd.h>
+
 #include <cstdio>
-#include <pawl/error.hpp>
-#include <pawl/uuid.hpp>
+#include <filesystem>
+#include <pawl/pawl.hpp>
+#include <string>
+
+struct Counter {
+    struct Add {
+        int amount = 1;
+    };
+    using Input = std::variant<Add>;
+    struct Added {
+        int amount = 1;
+    };
+    using Event = std::variant<Added>;
+
+    int total = 0;
+
+    void evolve(const Added& e) { total += e.amount; }
+    pawl::Decision<Counter> decide(const Add& in) const {
+        if (in.amount < 0) return pawl::reject("not backwards");
+        return Added{in.amount};
+    }
+};
 
 int main() {
-    const auto key = pawl::idempotency_key(
-        {.process = "order/o-1", .step = "ship", .recipient = "carrier", .version = "1"});
-    try {
-        throw pawl::Error::in_doubt("the store did not answer", "i-1");
-    } catch (const pawl::Error& error) {
-        std::printf("%s %s %s\n", key.text().c_str(), pawl::name(error.code()),
-                    error.input_id().c_str());
+    const auto dir =
+        std::filesystem::temp_directory_path() / ("pawl-consumer-" + std::to_string(getpid()));
+    std::filesystem::create_directory(dir);
+    for (int run = 0; run < 2; ++run) {
+        pawl::Engine engine{"sqlite:" + (dir / "counter.db").string()};
+        auto counters = engine.add<Counter>("counter");
+        engine.start();
+        counters.send("c", Counter::Add{2});
+        if (run == 0) continue;
+        try {
+            counters.send("", Counter::Add{1}, {.input_id = "i-1"});
+        } catch (const pawl::Error& error) {
+            std::printf("%d %s %s\n", counters.state("c")->total, pawl::name(error.code()),
+                        counters.send("c", Counter::Add{-1}).reason().c_str());
+        }
     }
+    std::filesystem::remove_all(dir);
 }

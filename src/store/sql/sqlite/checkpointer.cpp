@@ -1,11 +1,10 @@
 #include "store/sql/sqlite/checkpointer.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sqlite3.h>
 
 #include <exception>
 
+#include "base/threads.hpp"
 #include "store/sql/sqlite/sqlite_statements.hpp"
 
 namespace pawl::store::sql::sqlite {
@@ -16,20 +15,6 @@ constexpr int longest_wait_for_readers_ms = 20;
 // How long a group may be held up by a log that has grown too long.
 constexpr std::chrono::milliseconds longest_wait_for_copies{500};
 
-// A thread that inherits a mask with every signal blocked never runs a user's signal handler.
-class BlockedSignals {
-public:
-    BlockedSignals() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_{};
-};
-
 }  // namespace
 
 Checkpointer::Checkpointer(ConnectionOptions connection, WriteTurn& turn, LogBounds bounds)
@@ -38,8 +23,7 @@ Checkpointer::Checkpointer(ConnectionOptions connection, WriteTurn& turn, LogBou
     connection_.configure(small_cache);
     connection_.configure(sync_every_commit);
     sqlite3_busy_timeout(connection_.handle(), longest_wait_for_readers_ms);
-    const BlockedSignals blocked;
-    thread_ = std::thread{[this] { run(); }};
+    thread_ = base::start_thread("pawl-checkpoint", [this] { run(); });
 }
 
 Checkpointer::~Checkpointer() {

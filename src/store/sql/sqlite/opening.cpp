@@ -66,7 +66,7 @@ void check_file(SqliteConnection& connection, const OpeningOptions& options) {
         if (foreign && !options.adopt)
             refuse(connection,
                    fmt::format("it belongs to another application (id {:#x}); give another path, "
-                               "or say that it is to be adopted",
+                               "or let pawl's tables stand in it: sqlite:PATH?adopt=yes",
                                contents.application_id));
         return;
     }

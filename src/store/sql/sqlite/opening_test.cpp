@@ -38,7 +38,7 @@ protected:
             return error;
         }
         ADD_FAILURE() << options.path << " was opened";
-        return {Code::stopped, ""};
+        return {Code::misuse, ""};
     }
     void expect_refused_untouched(const SqliteOptions& options, Code code,
                                   const std::string& part_of_message) {
