@@ -17,7 +17,7 @@ constexpr std::int64_t page_size = 4096;
 LogBounds log_bounds(std::size_t longest_log) {
     const auto pages =
         std::max<std::int64_t>(static_cast<std::int64_t>(longest_log) / page_size, 8);
-    return {.copy = pages / 4, .restart = pages};
+    return {.copy = pages / 2, .restart = pages};
 }
 
 int tell_checkpointer(void* checkpointer, sqlite3*, const char*, int pages) {

@@ -20,7 +20,7 @@ struct SqliteOptions {
     bool adopt = false;            ///< also a file that says it belongs to another application
     Duration busy_deadline = std::chrono::seconds{10};  ///< of waiting for a turn or a lock
     std::size_t readers = 4;                            ///< connections that read beside the writer
-    std::size_t longest_log = 8 * 1024 * 1024;          ///< bytes; at twice of it, groups wait
+    std::size_t longest_log = 32 * 1024 * 1024;         ///< bytes; at twice of it, groups wait
     std::function<void(std::string_view)> at_point;     ///< for crash tests: `base::points`
 };
 
