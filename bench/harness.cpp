@@ -24,6 +24,9 @@ double median_of(const std::vector<Sample>& samples, F field) {
     return median(values);
 }
 
+// A drain has no latency of its own.
+std::string latency(double ms) { return ms > 0 ? fmt::format("{:.3f}", ms) : "null"; }
+
 }  // namespace
 
 Sample Meter::sample(long count) {
@@ -56,9 +59,9 @@ void compare(const Settings& settings, const Pair& pair) {
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
     std::string line = fmt::format(
         R"({{"bench":"{}","store":"{}","concurrency":{},"per_second":{:.0f},)"
-        R"("p50_ms":{:.3f},"p99_ms":{:.3f},"baseline":"{}")",
+        R"("p50_ms":{},"p99_ms":{},"baseline":"{}")",
         pair.bench, settings.store, pair.concurrency, median_of(subject, rate),
-        median_of(subject, p50), median_of(subject, p99), pair.baseline);
+        latency(median_of(subject, p50)), latency(median_of(subject, p99)), pair.baseline);
     if (pair.latency)
         line += fmt::format(R"(,"baseline_p50_ms":{:.3f},"p50_ratio":{:.3f})",
                             median_of(rival, p50), median(ratios));

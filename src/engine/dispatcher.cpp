@@ -241,14 +241,18 @@ bool Dispatcher::begin(const HeldPtr& held) {
     const auto& policy = held->lane->policy;
     const bool ours = parts_.session.current() == item.session;
     bool go = false;
+    bool want = false;
     {
         const std::lock_guard lock{mutex_};
         if (held->given_up) return false;
         go = !stopping_ && ours;
         held->started = go;
-        if (go && policy.deadline > Duration::zero())
+        if (go && policy.deadline > Duration::zero()) {
             held->deadline = parts_.store.now() + policy.deadline;
+            want = *held->deadline < next_step_;
+        }
     }
+    if (want && wanted_) wanted_();  // `step` watches the deadlines
     if (!go) {
         give_back({held});
         return false;
@@ -301,6 +305,8 @@ void Dispatcher::fire(const HeldPtr& held) {
         input = held->lane->workflow->model->input(item.payload.bytes);
     } catch (const std::exception& e) {
         return failed(held, fmt::format("the timer's input can't be decoded: {}", e.what()), true);
+    } catch (...) {
+        return failed(held, "the timer's input can't be decoded", true);
     }
     point(points::timer_before);
     send(held, std::move(input), {.item = item.id, .fence = item.fence});
@@ -338,6 +344,8 @@ void Dispatcher::bury(const HeldPtr& held, const std::string& reason) {
                                                         item.attempts);
     } catch (const std::exception& e) {
         log(LogLevel::error, fmt::format("the workflow can't be told: {}", e.what()));
+    } catch (...) {
+        log(LogLevel::error, "the workflow can't be told");
     }
     if (input)
         send(held, std::move(input), word);

@@ -232,13 +232,7 @@ void Instances::plan(CachedInstance& instance, Request& request) {
     request.speculative_ = instance.speculative;
     request.decided_on_ = instance.version;
     request.chain = instance.chain;
-    request.commit = {};
-    auto& append = request.commit.append.emplace();
-    append.instance = {workflow.name, instance.id};
-    append.expected = instance.version;
-    append.input_id = request.input_id;
-    request.commit.envelope = request.envelope;
-    request.outcome_.version = instance.version;
+    plan_confirmation(instance, request);
 
     if (workflow.model->finished(*instance.state)) {
         request.outcome_.kind = OutcomeRecord::Kind::finished;
@@ -258,7 +252,18 @@ void Instances::plan(CachedInstance& instance, Request& request) {
             if (touched) instance.forget();
             return;
         }
-        if (!draft.rejected) return plan_accepted(instance, request, std::move(draft));
+        if (!draft.rejected) {
+            try {
+                return plan_accepted(instance, request, std::move(draft));
+            } catch (...) {
+                // Something is over its limit. That, too, is answered only on a current version.
+                request.error_ = std::current_exception();
+            }
+            cancel_born(request);
+            plan_confirmation(instance, request);
+            instance.forget();  // it has evolved already
+            return;
+        }
         request.outcome_.kind = OutcomeRecord::Kind::rejected;
         request.outcome_.reason = std::move(draft.rejection);
     }
@@ -269,6 +274,17 @@ void Instances::plan(CachedInstance& instance, Request& request) {
         settlement.ending_reason = request.outcome_.reason;
         request.commit.settlements.push_back(std::move(settlement));
     }
+}
+
+// A Commit that writes nothing: it only confirms the version that the answer rests on.
+void Instances::plan_confirmation(const CachedInstance& instance, Request& request) {
+    request.commit = {};
+    auto& append = request.commit.append.emplace();
+    append.instance = {instance.workflow->name, instance.id};
+    append.expected = request.decided_on_;
+    append.input_id = request.input_id;
+    request.commit.envelope = request.envelope;
+    request.outcome_.version = request.decided_on_;
 }
 
 void Instances::plan_accepted(CachedInstance& instance, Request& request, detail::Draft draft) {

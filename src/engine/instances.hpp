@@ -122,6 +122,7 @@ private:
     void decide(CachedInstance& instance, std::unique_ptr<Request> request);
     void ensure_state(CachedInstance& instance, const Request& request);
     void plan(CachedInstance& instance, Request& request);
+    void plan_confirmation(const CachedInstance& instance, Request& request);
     void plan_accepted(CachedInstance& instance, Request& request, detail::Draft draft);
     void abandon(CachedInstance& instance, std::unique_ptr<Request> request,
                  std::exception_ptr error);
