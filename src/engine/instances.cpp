@@ -43,6 +43,19 @@ std::exception_ptr workflow_error(const Request& request, const char* what) {
                           request.workflow->name, request.id, what)});
 }
 
+// What is being handled, as the caller may see it: what is not pawl's own came from the workflow.
+std::exception_ptr caught(const Request& request) {
+    try {
+        throw;
+    } catch (const Error&) {
+        return std::current_exception();
+    } catch (const std::exception& e) {
+        return workflow_error(request, e.what());
+    } catch (...) {
+        return workflow_error(request, not_standard);
+    }
+}
+
 }  // namespace
 
 Instances::Instances(Parts parts, Options options)
@@ -171,13 +184,8 @@ void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> reques
     try {
         ensure_state(instance, *request);
         plan(instance, *request);
-    } catch (const Error&) {
-        return abandon(instance, std::move(request), std::current_exception());
-    } catch (const std::exception& e) {
-        auto error = workflow_error(*request, e.what());
-        return abandon(instance, std::move(request), std::move(error));
     } catch (...) {
-        auto error = workflow_error(*request, not_standard);
+        auto error = caught(*request);
         return abandon(instance, std::move(request), std::move(error));
     }
     const auto timeout = request->timeout;
@@ -257,7 +265,7 @@ void Instances::plan(CachedInstance& instance, Request& request) {
                 return plan_accepted(instance, request, std::move(draft));
             } catch (...) {
                 // Something is over its limit. That, too, is answered only on a current version.
-                request.error_ = std::current_exception();
+                request.error_ = caught(request);
             }
             cancel_born(request);
             plan_confirmation(instance, request);
