@@ -18,7 +18,7 @@ struct Execution {
 };
 
 /// 256 inputs in flight, each to a new instance.
-Sample execute_on(Engine& engine, const Workflow<Parcel>& parcels, const Execution& how);
+Sample execute_on(const Workflow<Parcel>& parcels, const Execution& how);
 Sample execute_fresh(const Settings& settings);
 
 /// The same rows by hand, `batch` to a transaction.

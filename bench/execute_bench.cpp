@@ -39,8 +39,7 @@ Sample waiting(const Settings& settings, int callers) {
 
 }  // namespace
 
-Sample execute_on(Engine& engine, const Workflow<Parcel>& parcels, const Execution& how) {
-    (void)engine;
+Sample execute_on(const Workflow<Parcel>& parcels, const Execution& how) {
     std::atomic<long> next{how.first};
     Flight flight{[&](std::function<void()> land) {
                       parcels.send_async(how.id(next++), Parcel::Post{"Ada", 2}, {},
@@ -55,7 +54,7 @@ Sample execute_fresh(const Settings& settings) {
     Engine engine{scratch.url()};
     auto parcels = engine.add<Parcel>("parcel");
     engine.start();
-    return execute_on(engine, parcels, {.length = settings.length()});
+    return execute_on(parcels, {.length = settings.length()});
 }
 
 Sample execute_raw(RawSqlite& db, int batch, const Execution& how) {

@@ -42,8 +42,8 @@ void with_many_instances(const Settings& settings) {
         Engine engine{scratch.url()};
         auto parcels = engine.add<Parcel>("parcel");
         engine.start();
-        const auto sample = execute_on(
-            engine, parcels, {.length = settings.length(), .first = next, .id = std::move(id)});
+        const auto sample =
+            execute_on(parcels, {.length = settings.length(), .first = next, .id = std::move(id)});
         next += 10'000'000;
         return sample;
     };
@@ -116,9 +116,9 @@ void memory(const Settings& settings) {
     Engine engine{scratch.url()};
     auto parcels = engine.add<Parcel>("parcel");
     engine.start();
-    execute_on(engine, parcels, {.count = small});
+    execute_on(parcels, {.count = small});
     const double before = resident_mib();
-    execute_on(engine, parcels, {.count = many(settings) - small, .first = small});
+    execute_on(parcels, {.count = many(settings) - small, .first = small});
     const double after = resident_mib();
     fmt::print(
         R"({{"bench":"memory","store":"{}","instances":[{},{}],"resident_mib":[{:.1f},{:.1f}],)"
