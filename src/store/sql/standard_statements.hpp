@@ -82,7 +82,10 @@ inline constexpr Statements standard_statements{
                .vacuum = "DELETE FROM pawl_input WHERE number IN (SELECT number FROM (SELECT "
                          "number, at FROM pawl_input ORDER BY number LIMIT $2) AS oldest "
                          "WHERE at < $1)"},
-    .unique_keys = {.lock = "SELECT k.instance, n.id FROM pawl_unique_key k "
+    .unique_keys = {.find = "SELECT k.instance, n.id FROM pawl_unique_key k "
+                            "JOIN pawl_instance n ON n.ref = k.instance "
+                            "WHERE k.type = $1 AND k.key = $2",
+                    .lock = "SELECT k.instance, n.id FROM pawl_unique_key k "
                             "JOIN pawl_instance n ON n.ref = k.instance "
                             "WHERE k.type = $1 AND k.key = $2",
                     .add = "INSERT INTO pawl_unique_key (type, key, instance) VALUES ($1, $2, $3)",

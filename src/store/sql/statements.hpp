@@ -52,7 +52,8 @@ struct Statements {
     } inputs;
 
     struct UniqueKeys {
-        Statement lock;    ///< bulk (type, key)
+        Statement find;    ///< bulk (type, key)
+        Statement lock;    ///< the same, and locks the row
         Statement add;     ///< bulk (type, key, instance)
         Statement remove;  ///< bulk (type, key)
     } unique_keys;
