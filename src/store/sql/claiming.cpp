@@ -8,6 +8,7 @@
 
 #include "base/points.hpp"
 #include "store/sql/records.hpp"
+#include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql {
 namespace {
@@ -44,88 +45,102 @@ Queue choose_one(std::vector<Queue> lines, std::size_t limit) {
 }  // namespace
 
 SessionId Claiming::open_session(const SessionOptions& options) {
-    const auto connection = database_.write(Purpose::claim);
-    Transaction transaction{*connection, Access::write};
-    SessionId id = 0;
-    connection->query(sql_.counters.next_session, {}, [&](const Row& row) { id = row.number(0); });
-    connection->run(sql_.sessions.add,
-                    {id, database_.now() + options.lease, given_text(options.owner)});
-    connection->reach(points::open_written);
-    transaction.commit();
-    return id;
+    return in_write(database_, Purpose::claim, [&](Connection& connection) {
+        const SessionId id = database_.numbers()->next(connection, Number::session);
+        connection.run(sql_.sessions.add,
+                       {id, database_.now() + options.lease, given_text(options.owner)});
+        connection.reach(points::open_written);
+        return id;
+    });
 }
 
 bool Claiming::renew(SessionId session, Duration lease) {
-    const auto connection = database_.write(Purpose::renewal);
-    Transaction transaction{*connection, Access::write};
-    const bool renewed =
-        connection->run(sql_.sessions.renew, {session, database_.now() + lease}) > 0;
-    connection->reach(points::renew_written);
-    transaction.commit();
-    return renewed;
+    return in_write(database_, Purpose::renewal, [&](Connection& connection) {
+        const bool renewed =
+            connection.run(sql_.sessions.renew, {session, database_.now() + lease}) > 0;
+        connection.reach(points::renew_written);
+        return renewed;
+    });
 }
 
 void Claiming::close_session(SessionId session) {
-    {
-        const auto connection = database_.write(Purpose::claim);
-        Transaction transaction{*connection, Access::write};
-        connection->run(sql_.items.release_session, {session, database_.now()});
-        connection->reach(points::close_released);
-        connection->run(sql_.sessions.remove, {session});
-        transaction.commit();
-    }
+    in_write(database_, Purpose::claim, [&](Connection& connection) {
+        connection.query(sql_.sessions.lock, {session}, [](const Row&) {});
+        connection.run(sql_.items.release_session, {session, database_.now()});
+        connection.reach(points::close_released);
+        return connection.run(sql_.sessions.remove, {session});
+    });
     database_.announce();
 }
 
 void Claiming::release(std::span<const std::pair<ItemId, Fence>> items) {
-    {
-        const auto connection = database_.write(Purpose::claim);
-        Transaction transaction{*connection, Access::write};
+    in_write(database_, Purpose::claim, [&](Connection& connection) {
         const Time now = database_.now();
         Rows rows;
         for (const auto& [id, fence] : items) rows.add({id, fence, now});
-        connection->run(sql_.items.release, rows);
-        connection->reach(points::release_written);
-        transaction.commit();
-    }
+        const auto released = connection.run(sql_.items.release, rows);
+        connection.reach(points::release_written);
+        return released;
+    });
     database_.announce();
 }
 
 Claimed Claiming::claim(const ClaimRequest& request) {
-    Claimed claimed{.now = database_.now()};
-    {
-        const auto reader = database_.read();
-        Transaction transaction{*reader, Access::read};
-        const Sight sight = look(*reader, request, claimed.now);
-        transaction.commit();
+    const auto strays = strays_.of(request.claim.session);
+    if (strays.empty()) {
+        Claimed nothing{.now = database_.now()};
+        const Sight sight = in_read(
+            database_, [&](Connection& reader) { return look(reader, request, nothing.now); });
         if (!sight.something_to_do) {
-            claimed.next_due = sight.next_due;
-            claimed.lost_ones_wait = sight.lost_ones_wait;
-            return claimed;
+            nothing.next_due = sight.next_due;
+            nothing.lost_ones_wait = sight.lost_ones_wait;
+            return nothing;
         }
     }
-    const auto writer = database_.write(Purpose::claim);
-    Transaction transaction{*writer, Access::write};
-    writer->reach(points::claim_begun);
-    claimed.now = database_.now();
-    check_session(*writer, request.claim.session, claimed.now);
-    reap_expired(*writer, claimed.now);
-    writer->reach(points::claim_reaped);
-    const auto lines = wanted_lines(*writer, request);
-    claimed.items = take(*writer, request.claim, choose(*writer, request, lines, claimed.now));
+    try {
+        int runs = 0;
+        auto claimed = in_write(database_, Purpose::claim, [&](Connection& writer) {
+            for (const auto& [session, fence] : strays)
+                writer.run(sql_.items.release_claim, {session, fence, database_.now()});
+            return take_what_is_due(writer, request, ++runs > 1);
+        });
+        strays_.forget(strays);
+        return claimed;
+    } catch (const Error& error) {
+        // Whether the claim was made before the failure is not known, and its maker goes on without
+        // it.
+        if (error.code() != Code::unknown) strays_.add(request.claim);
+        throw;
+    }
+}
+
+Claimed Claiming::take_what_is_due(Connection& writer, const ClaimRequest& request, bool again) {
+    writer.reach(points::claim_begun);
+    Claimed claimed{.now = database_.now()};
+    check_session(writer, sql_.sessions.hold, request.claim.session, claimed.now);
+    reap_expired(writer, claimed.now);
+    writer.reach(points::claim_reaped);
+    const auto lines = wanted_lines(writer, request);
+    std::vector<ItemId> taken;
+    if (again) {
+        const Claim& claim = request.claim;
+        writer.query(sql_.items.of_claim, {claim.session, claim.fence},
+                     [&](const Row& row) { taken.push_back(row.number(0)); });
+    }
+    claimed.items = taken.empty()
+                        ? take(writer, request.claim, choose(writer, request, lines, claimed.now))
+                        : read_items(writer, taken);
     Sight left;
-    see_waiting(*writer, request, lines, claimed.now, left);
+    see_waiting(writer, request, lines, claimed.now, left);
     claimed.next_due = left.next_due;
     claimed.lost_ones_wait = left.lost_ones_wait;
-    writer->reach(points::claim_taken);
-    transaction.commit();
-    writer->reach(points::claim_committed);
+    writer.reach(points::claim_taken);
     return claimed;
 }
 
 Claiming::Sight Claiming::look(Connection& connection, const ClaimRequest& request, Time now) {
     Sight sight;
-    check_session(connection, request.claim.session, now);
+    check_session(connection, sql_.sessions.find, request.claim.session, now);
     connection.query(sql_.sessions.expired, {now},
                      [&](const Row&) { sight.something_to_do = true; });
     if (sight.something_to_do) return sight;
@@ -134,10 +149,9 @@ Claiming::Sight Claiming::look(Connection& connection, const ClaimRequest& reque
     return sight;
 }
 
-void Claiming::check_session(Connection& connection, SessionId session, Time now) {
+void Claiming::check_session(Connection& connection, Statement find, SessionId session, Time now) {
     bool open = false;
-    connection.query(sql_.sessions.find, {session},
-                     [&](const Row& row) { open = row.time(0) > now; });
+    connection.query(find, {session}, [&](const Row& row) { open = row.time(0) > now; });
     if (!open)
         throw Error{Code::unknown,
                     fmt::format("claim for session {}: its lease has passed; renew it, or open "
@@ -174,7 +188,7 @@ void Claiming::see_waiting(Connection& connection, const ClaimRequest& request,
 // What an expired session held ended without a word.
 void Claiming::reap_expired(Connection& connection, Time now) {
     std::vector<SessionId> expired;
-    connection.query(sql_.sessions.expired, {now},
+    connection.query(sql_.sessions.lock_expired, {now},
                      [&](const Row& row) { expired.push_back(row.number(0)); });
     for (const SessionId session : expired) {
         bool lost_alone = false;
@@ -207,12 +221,14 @@ std::vector<ItemId> Claiming::choose(Connection& connection, const ClaimRequest&
 std::vector<Item> Claiming::take(Connection& connection, const Claim& claim,
                                  const std::vector<ItemId>& items) {
     Rows claims;
+    for (const ItemId id : items) claims.add({id, claim.session, claim.fence});
+    connection.post(sql_.items.claim, claims);
+    return read_items(connection, items);
+}
+
+std::vector<Item> Claiming::read_items(Connection& connection, const std::vector<ItemId>& items) {
     Rows keys;
-    for (const ItemId id : items) {
-        claims.add({id, claim.session, claim.fence});
-        keys.add({id});
-    }
-    connection.run(sql_.items.claim, claims);
+    for (const ItemId id : items) keys.add({id});
     std::vector<Unnamed<Item>> rows;
     connection.query(sql_.items.rows, keys,
                      [&](std::size_t, const Row& row) { rows.push_back(read_item_row(row)); });

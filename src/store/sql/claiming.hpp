@@ -6,6 +6,7 @@
 
 #include "store/sql/database.hpp"
 #include "store/sql/interned.hpp"
+#include "store/sql/stray_claims.hpp"
 #include "store/store.hpp"
 
 namespace pawl::store::sql {
@@ -13,8 +14,8 @@ namespace pawl::store::sql {
 /// Thread-safe as far as the database's leases are.
 class Claiming {
 public:
-    Claiming(Database& database, Interned& interned)
-        : database_(database), sql_(database.statements()), interned_(interned) {}
+    Claiming(Database& database, Interned& interned, StrayClaims& strays)
+        : database_(database), sql_(database.statements()), interned_(interned), strays_(strays) {}
 
     SessionId open_session(const SessionOptions& options);
     bool renew(SessionId session, Duration lease);
@@ -36,7 +37,8 @@ private:
     };
 
     Sight look(Connection& connection, const ClaimRequest& request, Time now);
-    void check_session(Connection& connection, SessionId session, Time now);
+    Claimed take_what_is_due(Connection& writer, const ClaimRequest& request, bool again);
+    static void check_session(Connection& connection, Statement find, SessionId session, Time now);
     std::vector<WantedLine> wanted_lines(Connection& connection, const ClaimRequest& request);
     void see_waiting(Connection& connection, const ClaimRequest& request,
                      const std::vector<WantedLine>& lines, Time now, Sight& sight);
@@ -45,10 +47,12 @@ private:
                                const std::vector<WantedLine>& lines, Time now);
     std::vector<Item> take(Connection& connection, const Claim& claim,
                            const std::vector<ItemId>& items);
+    std::vector<Item> read_items(Connection& connection, const std::vector<ItemId>& items);
 
     Database& database_;
     const Statements& sql_;
     Interned& interned_;
+    StrayClaims& strays_;
 };
 
 }  // namespace pawl::store::sql

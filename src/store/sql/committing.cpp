@@ -1,9 +1,12 @@
 #include "store/sql/committing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <pawl/error.hpp>
 
 #include "base/points.hpp"
+#include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql {
 namespace {
@@ -23,57 +26,126 @@ bool is_about_a_commit(const Error& error) { return error.code() == Code::invali
 void Committing::commit(std::span<const Commit> commits, std::span<Answer> answers) {
     base::check(commits.size() == answers.size(), "there is an answer for every Commit");
     if (std::ranges::all_of(commits, writes_nothing)) return confirm(commits, answers);
-    {
-        const auto connection = database_.write(Purpose::group);
-        const std::lock_guard lock{mutex_};
-        group_.words().forget();  // of a group that ended in an exception
-        const Group::Run run{.commits = commits, .answers = answers, .now = database_.now()};
-        bool at_fault = false;
-        try {
-            Transaction transaction{*connection, Access::write};
-            connection->reach(points::group_begun);
-            BrokenChains broken;
-            group_.apply(*connection, run, broken);
-            transaction.commit();
-            connection->reach(points::group_committed);
-        } catch (const Error& error) {
-            group_.words().forget();
-            if (!is_about_a_commit(error)) throw;
-            at_fault = true;
-        }
-        if (at_fault) {
-            Transaction transaction{*connection, Access::write};
-            BrokenChains broken;
-            bisect(*connection, run, broken);
-            transaction.commit();
-        }
-        group_.words().keep();
-    }
+    auto group = take_group();
+    write_until_known(*group, {.commits = commits, .answers = answers});
+    give_back(std::move(group));
     database_.announce();
 }
 
-void Committing::confirm(std::span<const Commit> commits, std::span<Answer> answers) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    Group group{database_.statements(), interned_};
-    BrokenChains broken;
-    group.apply(
-        *connection,
-        {.commits = commits, .answers = answers, .now = database_.now(), .access = Access::read},
-        broken);
-    transaction.commit();
+// The connection may be lost while the database commits. Then only the database knows, and it is
+// asked by sending the same again.
+void Committing::write_until_known(Group& group, Group::Run run) {
+    Progress progress = Progress::begun;
+    for (Tries tries;;) {
+        try {
+            return write(group, run, progress);
+        } catch (const Collision&) {
+            tries.after_collision();
+        } catch (const LostConnection& lost) {
+            run.resent = run.resent || progress == Progress::committing;
+            if (!run.resent) {
+                tries.after_loss();
+                continue;
+            }
+            try {
+                tries.after_loss();
+            } catch (const Error&) {
+                fail_in_doubt(run, lost);
+            }
+        } catch (const Error& error) {
+            if (!run.resent || error.code() == Code::in_doubt) throw;
+            fail_in_doubt(run, error);
+        }
+    }
+}
+
+// Nobody will hear of the items that may have been born claimed: they are given back some day.
+void Committing::fail_in_doubt(const Group::Run& run, const Error& error) {
+    for (const auto& commit : run.commits)
+        if (commit.append)
+            for (const auto& put : commit.append->puts)
+                if (put.born_claimed) strays_.add(*put.born_claimed);
+    throw Error{Code::in_doubt, fmt::format("the connection was lost during a commit, and the "
+                                            "database can't be asked what became of it: {}",
+                                            error.what())};
+}
+
+void Committing::write(Group& group, const Group::Run& plan, Progress& progress) {
+    progress = Progress::begun;
+    const auto connection = database_.write(Purpose::group);
+    group.words().forget();  // of a group that ended in an exception
+    Group::Run run = plan;
+    run.now = database_.now();
+    bool at_fault = false;
+    try {
+        Transaction transaction{*connection, Access::write};
+        connection->reach(points::group_begun);
+        BrokenChains broken;
+        group.apply(*connection, run, broken);
+        progress = Progress::committing;
+        transaction.commit();
+        connection->reach(points::group_committed);
+    } catch (const Error& error) {
+        group.words().forget();
+        if (!is_about_a_commit(error)) throw;
+        at_fault = true;
+    }
+    if (at_fault) {
+        progress = Progress::begun;
+        Transaction transaction{*connection, Access::write};
+        BrokenChains broken;
+        bisect(group, *connection, run, broken);
+        progress = Progress::committing;
+        transaction.commit();
+    }
+    progress = Progress::committed;
     group.words().keep();
 }
 
-void Committing::bisect(Connection& connection, const Group::Run& run, BrokenChains& broken) {
+std::unique_ptr<Group> Committing::take_group() {
+    {
+        const std::lock_guard lock{mutex_};
+        if (!groups_.empty()) {
+            auto group = std::move(groups_.back());
+            groups_.pop_back();
+            return group;
+        }
+    }
+    return std::make_unique<Group>(database_, interned_);
+}
+
+void Committing::give_back(std::unique_ptr<Group> group) {
+    const std::lock_guard lock{mutex_};
+    groups_.push_back(std::move(group));
+}
+
+void Committing::confirm(std::span<const Commit> commits, std::span<Answer> answers) {
+    auto group = take_group();
+    in_read(database_, [&](Connection& connection) {
+        group->words().forget();
+        BrokenChains broken;
+        group->apply(connection,
+                     {.commits = commits,
+                      .answers = answers,
+                      .now = database_.now(),
+                      .access = Access::read},
+                     broken);
+        return true;
+    });
+    group->words().keep();
+    give_back(std::move(group));
+}
+
+void Committing::bisect(Group& group, Connection& connection, const Group::Run& run,
+                        BrokenChains& broken) {
     BrokenChains broken_so_far = broken;
     connection.set_savepoint();
     try {
-        group_.apply(connection, run, broken);
+        group.apply(connection, run, broken);
         connection.release_savepoint();
         return;
     } catch (const Error& error) {
-        group_.words().forget();
+        group.words().forget();
         if (!is_about_a_commit(error)) throw;
         connection.rollback_to_savepoint();
         connection.release_savepoint();
@@ -89,10 +161,10 @@ void Committing::bisect(Connection& connection, const Group::Run& run, BrokenCha
     Group::Run part = run;
     part.commits = run.commits.first(half);
     part.answers = run.answers.first(half);
-    bisect(connection, part, broken);
+    bisect(group, connection, part, broken);
     part.commits = run.commits.subspan(half);
     part.answers = run.answers.subspan(half);
-    bisect(connection, part, broken);
+    bisect(group, connection, part, broken);
 }
 
 }  // namespace pawl::store::sql

@@ -1,20 +1,23 @@
 /// The commit verb: a group in one transaction, and what to do when a part of it can't be written.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <span>
+#include <vector>
 
 #include "store/sql/database.hpp"
 #include "store/sql/group.hpp"
 #include "store/sql/interned.hpp"
+#include "store/sql/stray_claims.hpp"
 
 namespace pawl::store::sql {
 
 /// Thread-safe as far as the database's leases are.
 class Committing {
 public:
-    Committing(Database& database, Interned& interned)
-        : database_(database), interned_(interned), group_(database.statements(), interned) {}
+    Committing(Database& database, Interned& interned, StrayClaims& strays)
+        : database_(database), interned_(interned), strays_(strays) {}
 
     void commit(std::span<const Commit> commits, std::span<Answer> answers);
 
@@ -23,12 +26,21 @@ private:
     void confirm(std::span<const Commit> commits, std::span<Answer> answers);
     /// Halves what fails until the Commit at fault stands alone. All in one transaction, so that an
     /// error that is nobody's fault still undoes everything.
-    void bisect(Connection& connection, const Group::Run& run, BrokenChains& broken);
+    static void bisect(Group& group, Connection& connection, const Group::Run& run,
+                       BrokenChains& broken);
+    enum class Progress { begun, committing, committed };
+    void write(Group& group, const Group::Run& run, Progress& progress);
+    void write_until_known(Group& group, Group::Run run);
+    [[noreturn]] void fail_in_doubt(const Group::Run& run, const Error& error);
+
+    std::unique_ptr<Group> take_group();
+    void give_back(std::unique_ptr<Group> group);
 
     Database& database_;
     Interned& interned_;
-    std::mutex mutex_;  // of the group below, on databases with several writers
-    Group group_;
+    StrayClaims& strays_;
+    std::mutex mutex_;                            // of the groups below
+    std::vector<std::unique_ptr<Group>> groups_;  // as many as there are writers at a time
 };
 
 }  // namespace pawl::store::sql

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <pawl/error.hpp>
 #include <pawl/time.hpp>
 #include <string_view>
 #include <type_traits>
@@ -38,6 +39,19 @@ protected:
 
 enum class Access : std::uint8_t { read, write };
 
+/// The database gave the transaction up because of others that ran beside it (a deadlock, a lost
+/// race for one row): nothing of it was written, and the same may succeed when it is run again.
+class Collision : public Error {
+public:
+    using Error::Error;
+};
+
+/// The connection is gone. What was not committed is undone; what was being committed is in doubt.
+class LostConnection : public Error {
+public:
+    using Error::Error;
+};
+
 /// Used by one thread at a time. Every failure is a pawl::Error: `invalid` when this row or this
 /// statement is at fault, and then a part of a group may still succeed; any other code when the
 /// database is.
@@ -51,6 +65,11 @@ public:
     }
     std::int64_t run(Statement statement, const Rows& rows) {
         return rows.empty() ? 0 : run_rows(statement, rows.values(), rows.size());
+    }
+    /// Runs it without waiting for its end where the database allows: a failure may show only in a
+    /// later call, at the latest in `commit` or `release_savepoint`.
+    void post(Statement statement, const Rows& rows) {
+        if (!rows.empty()) post_rows(statement, rows.values(), rows.size());
     }
 
     /// Calls `take(const Row&)` for each row of the result. No statement may run inside `take`.
@@ -101,6 +120,9 @@ protected:
                                   std::size_t rows) = 0;
     virtual void query_rows(Statement statement, std::span<const Value> values, std::size_t rows,
                             Sink sink) = 0;
+    virtual void post_rows(Statement statement, std::span<const Value> values, std::size_t rows) {
+        run_rows(statement, values, rows);
+    }
 };
 
 /// A transaction that rolls back unless it is committed.

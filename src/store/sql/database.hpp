@@ -1,10 +1,13 @@
 /// What a SQL store needs of its database besides a connection: turns to write, a clock, a watch.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <pawl/time.hpp>
+#include <string>
 
 #include "store/sql/connection.hpp"
+#include "store/sql/numbers.hpp"
 #include "store/sql/statements.hpp"
 #include "store/store.hpp"
 
@@ -44,6 +47,13 @@ public:
     /// Waits, with a deadline, until it may write; then throws `busy`.
     virtual Lease write(Purpose purpose) = 0;
     virtual Lease read() = 0;
+    /// For one transaction at a time.
+    virtual std::unique_ptr<Numbers> numbers() = 0;
+    /// Calls `take` for up to `limit` events after `cursor`, in an order that never skips one that
+    /// commits later and keeps each instance's own. Returns the next cursor. By position, unless a
+    /// database gives positions in another order than it commits.
+    virtual std::string follow(const std::string& cursor, std::size_t limit,
+                               const std::function<void(const Row&)>& take);
     /// Tells the watches of other processes that there is something for them.
     virtual void announce() noexcept = 0;
     virtual std::unique_ptr<Watch> watch() = 0;

@@ -15,7 +15,7 @@ void Group::clear() {
     unique_keys_.clear();
     freed_keys_.clear();
     sessions_.clear();
-    counters_ = counters_before_ = {};
+    recognised_.clear();
     rows_.clear();
 }
 
@@ -32,6 +32,7 @@ void Group::apply(Connection& connection, const Run& run, BrokenChains& broken) 
         Answer& answer = run.answers[i];
         answer = judge(commit, chain_broken);
         answer.at = run.now;
+        if (recognised_.contains(&commit)) continue;
         if (answer.fate == Fate::committed)
             accept(commit, answer);
         else if (commit.append)
@@ -79,7 +80,7 @@ void Group::settle(const Settlement& settlement) {
 void Group::create(const Commit& commit, GroupInstance& instance) {
     instance.is_new = true;
     instance.type = words_.name(*connection_, instance.name.type);
-    instance.ref = ++counters_.instance;
+    instance.ref = numbers_->next(*connection_, Number::instance);
     instance.tenant = commit.envelope.tenant;
 }
 
@@ -88,12 +89,13 @@ void Group::append_events(const Commit& commit, GroupInstance& instance) {
     const Envelope& envelope = commit.envelope;
     if (instance.ref == 0) create(commit, instance);
     for (const auto& event : append.events) {
-        rows_.events.add({++counters_.position, instance.ref, ++instance.version, run_.now,
-                          words_.name(*connection_, event.name), static_cast<int>(event.kind),
-                          static_cast<int>(event.payload.encoding), bytes(event.id),
-                          given_bytes(envelope.causation), given_text(envelope.correlation),
-                          given_text(envelope.conversation), given_text(envelope.tenant),
-                          given_text(envelope.trace), bytes(event.payload.bytes)});
+        rows_.events.add({numbers_->next(*connection_, Number::position), instance.ref,
+                          ++instance.version, run_.now, words_.name(*connection_, event.name),
+                          static_cast<int>(event.kind), static_cast<int>(event.payload.encoding),
+                          bytes(event.id), given_bytes(envelope.causation),
+                          given_text(envelope.correlation), given_text(envelope.conversation),
+                          given_text(envelope.tenant), given_text(envelope.trace),
+                          bytes(event.payload.bytes)});
     }
     instance.is_changed = true;
     if (append.finished) instance.finished_at = run_.now;
@@ -152,7 +154,7 @@ void Group::put_items(const Commit& commit, GroupInstance& instance, Answer& ans
 
 ItemId Group::put_item(NewItem item, GroupInstance& instance) {
     const Put& put = *item.put;
-    item.id = ++counters_.item;
+    item.id = numbers_->next(*connection_, Number::item);
     item.line = words_.line(*connection_, {put.kind, instance.name.type, put.name});
     item.claimed = put.born_claimed && sessions_.at(put.born_claimed->session);
     if (put.kind == ItemKind::timer)
@@ -165,25 +167,26 @@ void Group::accept_inbox(const Commit& commit) {
     for (const auto& row : commit.inbox) {
         const Envelope& envelope = row.envelope;
         rows_.inbox.add(
-            {++counters_.inbox, words_.name(*connection_, row.to.type), bytes(row.to.id),
-             shard_of(row.to.type, row.to.id), run_.now, static_cast<int>(row.payload.encoding),
-             text(row.name), given_bytes(row.input_id), given_bytes(envelope.causation),
-             given_text(envelope.correlation), given_text(envelope.conversation),
-             given_text(envelope.tenant), given_text(envelope.trace), bytes(row.payload.bytes)});
+            {numbers_->next(*connection_, Number::inbox), words_.name(*connection_, row.to.type),
+             bytes(row.to.id), shard_of(row.to.type, row.to.id), run_.now,
+             static_cast<int>(row.payload.encoding), text(row.name), given_bytes(row.input_id),
+             given_bytes(envelope.causation), given_text(envelope.correlation),
+             given_text(envelope.conversation), given_text(envelope.tenant),
+             given_text(envelope.trace), bytes(row.payload.bytes)});
     }
 }
 
 void Group::accept_messages(const Commit& commit) {
     for (const auto& message : commit.messages) {
         const Envelope& envelope = message.envelope;
-        rows_.messages.add({++counters_.message, words_.name(*connection_, message.channel),
-                            run_.now, message.deliver_after,
-                            static_cast<int>(message.payload.encoding), given_bytes(message.key),
-                            given_text(message.type), given_text(message.recipient),
-                            given_text(message.schema), given_bytes(envelope.causation),
-                            given_text(envelope.correlation), given_text(envelope.conversation),
-                            given_text(envelope.tenant), given_text(envelope.trace),
-                            bytes(message.payload.bytes)});
+        rows_.messages.add({numbers_->next(*connection_, Number::message),
+                            words_.name(*connection_, message.channel), run_.now,
+                            message.deliver_after, static_cast<int>(message.payload.encoding),
+                            given_bytes(message.key), given_text(message.type),
+                            given_text(message.recipient), given_text(message.schema),
+                            given_bytes(envelope.causation), given_text(envelope.correlation),
+                            given_text(envelope.conversation), given_text(envelope.tenant),
+                            given_text(envelope.trace), bytes(message.payload.bytes)});
     }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <pawl/time.hpp>
 #include <set>
@@ -13,10 +14,9 @@
 #include <vector>
 
 #include "store/commit.hpp"
-#include "store/sql/connection.hpp"
+#include "store/sql/database.hpp"
 #include "store/sql/group_state.hpp"
 #include "store/sql/interned.hpp"
-#include "store/sql/statements.hpp"
 
 namespace pawl::store::sql {
 
@@ -26,7 +26,8 @@ using BrokenChains = std::set<InstanceName>;
 /// Kept from group to group for its memory. Used by one thread at a time.
 class Group {
 public:
-    Group(const Statements& sql, Interned& interned) : sql_(sql), words_(interned, sql) {}
+    Group(Database& database, Interned& interned)
+        : sql_(database.statements()), words_(interned, sql_), numbers_(database.numbers()) {}
 
     struct Run {
         std::span<const Commit> commits;
@@ -34,6 +35,8 @@ public:
         Time now{};
         /// Read: no Commit of this group can write anything, and the transaction is a read one.
         Access access = Access::write;
+        /// It was sent before, and what became of it is not known: what is already there is ours.
+        bool resent = false;
     };
     /// Inside a transaction of `connection`. On an exception the caller rolls back.
     void apply(Connection& connection, const Run& run, BrokenChains& broken);
@@ -52,7 +55,9 @@ private:
     void read_timers();
     void read_item(const Row& row);
     void read_sessions();
-    void read_counters();
+    void read_written();
+    bool has_settled(const Commit& commit) const;
+    void lock_items_together();
 
     // The judgement: guards in their order, on the state after the Commits before.
     Answer judge(const Commit& commit, bool chain_broken) const;
@@ -81,6 +86,7 @@ private:
 
     const Statements& sql_;
     Words words_;
+    std::unique_ptr<Numbers> numbers_;
     Connection* connection_ = nullptr;
     Run run_;
 
@@ -93,8 +99,8 @@ private:
     std::unordered_map<NameView, GroupUniqueKey, NameHash> unique_keys_;  // type and key
     std::deque<std::string> freed_keys_;  // what views in unique_keys_ show
     std::unordered_map<SessionId, bool> sessions_;
-    GroupCounters counters_;
-    GroupCounters counters_before_;
+    std::unordered_map<const Commit*, Answer>
+        recognised_;  // those of a resent group that are there
     GroupRows rows_;
 };
 

@@ -1,4 +1,6 @@
 // What the guards of a group need, read once for each row however many Commits look at it.
+#include <utility>
+
 #include "store/sql/group.hpp"
 
 namespace pawl::store::sql {
@@ -15,10 +17,16 @@ void Group::read_guards() {
     read_inputs();
     read_unique_keys();
     if (run_.access == Access::read) return;
-    read_items();
-    read_timers();
+    // Whoever reaps a session locks it and then its items: so does a group.
     read_sessions();
-    read_counters();
+    if (sql_.items.lock_together) {
+        lock_items_together();
+    } else {
+        read_items();
+        read_timers();
+    }
+    if (run_.resent) read_written();
+    numbers_->begin(*connection_);
 }
 
 void Group::read_instances() {
@@ -154,19 +162,89 @@ void Group::read_sessions() {
             rows_.keys.add({session});
         }
     }
-    connection_->query(sql_.sessions.find, rows_.keys,
+    connection_->query(sql_.sessions.hold, rows_.keys,
                        [&](std::size_t key, const Row&) { sessions_[asked[key]] = true; });
 }
 
-void Group::read_counters() {
-    connection_->query(sql_.counters.lock, {}, [&](const Row& row) {
-        counters_ = {.instance = row.number(0),
-                     .position = row.number(1),
-                     .item = row.number(2),
-                     .inbox = row.number(3),
-                     .message = row.number(4)};
+// The rows of read_items and read_timers. A timer belongs to its instance however it was found.
+void Group::lock_items_together() {
+    rows_.keys.clear();
+    std::unordered_map<Ref, std::uint32_t> owner_of;
+    for (const auto& commit : run_.commits) {
+        for (const auto& settlement : commit.settlements)
+            if (item_at_.try_emplace(settlement.item, nowhere).second)
+                rows_.keys.add({0, settlement.item, Value{}});
+        if (!commit.append) continue;
+        const auto at = instance_of(*commit.append);
+        auto& instance = instances_[at];
+        if (instance.ref == 0) continue;
+        owner_of.emplace(instance.ref, at);
+        const auto want_all = [&] {
+            if (!std::exchange(instance.needs_timers, true))
+                rows_.keys.add({1, instance.ref, Value{}});
+        };
+        const auto want_key = [&](const std::string& key) {
+            if (key.empty()) return want_all();  // names the timers without a key
+            rows_.keys.add({2, instance.ref, bytes(key)});
+        };
+        if (commit.append->finished) want_all();
+        for (const auto& key : commit.append->cancels) want_key(key);
+        for (const auto& put : commit.append->puts)
+            if (is_keyed_timer(put)) want_key(put.key);
+    }
+    connection_->query(*sql_.items.lock_together, rows_.keys, [&](std::size_t, const Row& row) {
+        read_item(row);
+        const auto owner = owner_of.find(row.number(1));
+        if (row.number(3) == 1 && owner != owner_of.end())
+            instances_[owner->second].timers.push_back(item_at_.at(row.number(0)));
     });
-    counters_before_ = counters_;
+    std::erase_if(item_at_, [](const auto& entry) { return entry.second == nowhere; });
+}
+
+// One that only settles is known by its effect: the items that it would have removed are gone.
+bool Group::has_settled(const Commit& commit) const {
+    if (commit.settlements.empty()) return false;
+    for (const auto& settlement : commit.settlements)
+        if (settlement.verdict == Verdict::retry || item_at_.contains(settlement.item))
+            return false;
+    return true;
+}
+
+// Of a group that was sent before: Commits whose first event stands where it would have been
+// written were written, whatever has happened to their instance since.
+void Group::read_written() {
+    rows_.keys.clear();
+    rows_.more_keys.clear();
+    std::vector<const Commit*> asked;
+    for (const auto& commit : run_.commits) {
+        if (!commit.append || commit.append->events.empty()) {
+            if (has_settled(commit))
+                recognised_[&commit] = {.fate = Fate::committed,
+                                        .version = commit.append ? commit.append->expected : 0};
+            continue;
+        }
+        const auto& instance = instances_[instance_of(*commit.append)];
+        if (instance.version <= commit.append->expected) continue;
+        asked.push_back(&commit);
+        rows_.keys.add({instance.ref, commit.append->expected + 1});
+        const auto count = static_cast<Version>(commit.append->events.size());
+        rows_.more_keys.add({instance.ref, commit.append->expected + count});
+    }
+    connection_->query(sql_.events.ids, rows_.keys, [&](std::size_t key, const Row& row) {
+        const Append& append = *asked[key]->append;
+        const Uuid& id = append.events.front().id;
+        if (row.view(0) != bytes(id).view()) return;
+        Answer& answer = recognised_[asked[key]];
+        answer.fate = Fate::committed;
+        answer.version = append.expected + static_cast<Version>(append.events.size());
+        answer.items.resize(append.puts.size());
+    });
+    connection_->query(sql_.items.of_append, rows_.more_keys, [&](std::size_t key, const Row& row) {
+        const auto answer = recognised_.find(asked[key]);
+        const auto index = static_cast<std::size_t>(row.number(0));
+        if (answer != recognised_.end() && index < answer->second.items.size())
+            answer->second.items[index] = row.number(1);
+    });
 }
 
 std::uint32_t Group::instance_of(const Append& append) const {
@@ -178,6 +256,8 @@ Answer Group::judge(const Commit& commit, bool chain_broken) const {
     const auto& append = commit.append;
     const GroupInstance* instance = append ? &instances_[instance_of(*append)] : nullptr;
     const Version current = instance ? instance->version : 0;
+    if (!recognised_.empty())
+        if (const auto at = recognised_.find(&commit); at != recognised_.end()) return at->second;
     if (chain_broken) return {.fate = Fate::stale, .version = current};
 
     for (const auto& settlement : commit.settlements)

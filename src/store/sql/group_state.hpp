@@ -91,15 +91,6 @@ struct GroupUniqueKey {
     Ref holder_before = 0;
 };
 
-struct GroupCounters {
-    std::int64_t instance = 0;
-    std::int64_t position = 0;
-    std::int64_t item = 0;
-    std::int64_t inbox = 0;
-    std::int64_t message = 0;
-    friend bool operator==(const GroupCounters&, const GroupCounters&) = default;
-};
-
 /// Parameters of the bulk statements, kept for their memory.
 struct GroupRows {
     Rows keys;

@@ -12,22 +12,20 @@ void Group::write() {
     connection.reach(points::group_judged);
     write_instances();
     connection.reach(points::group_instances);
-    connection.run(sql_.events.add, rows_.events);
+    connection.post(sql_.events.add, rows_.events);
     connection.reach(points::group_events);
-    connection.run(sql_.snapshots.set, rows_.snapshots);
-    connection.run(sql_.inputs.add, rows_.inputs);
+    connection.post(sql_.snapshots.set, rows_.snapshots);
+    connection.post(sql_.inputs.add, rows_.inputs);
     write_unique_keys();
     connection.reach(points::group_inputs);
     write_item_changes();
     connection.reach(points::group_item_changes);
     write_new_items();
     connection.reach(points::group_new_items);
-    connection.run(sql_.endings.add, rows_.endings);
-    connection.run(sql_.inbox.add, rows_.inbox);
-    connection.run(sql_.messages.add, rows_.messages);
-    if (counters_ != counters_before_)
-        connection.run(sql_.counters.set, {counters_.instance, counters_.position, counters_.item,
-                                           counters_.inbox, counters_.message});
+    connection.post(sql_.endings.add, rows_.endings);
+    connection.post(sql_.inbox.add, rows_.inbox);
+    connection.post(sql_.messages.add, rows_.messages);
+    numbers_->end(connection);
     connection.reach(points::group_written);
 }
 
@@ -43,8 +41,8 @@ void Group::write_instances() {
             rows_.changed_instances.add({instance.ref, instance.version, run_.now,
                                          instance.finished_at, given_bytes(instance.unique_key)});
     }
-    connection_->run(sql_.instances.add, rows_.new_instances);
-    connection_->run(sql_.instances.update, rows_.changed_instances);
+    connection_->post(sql_.instances.add, rows_.new_instances);
+    connection_->post(sql_.instances.update, rows_.changed_instances);
 }
 
 // Dead letters copy the item, so they come before its removal.
@@ -63,11 +61,11 @@ void Group::write_item_changes() {
         else if (item.failures > 0)
             rows_.removed_failures.add({item.id});
     }
-    connection_->run(sql_.items.retry, rows_.retried_items);
-    connection_->run(sql_.failures.add, rows_.failures);
-    connection_->run(sql_.failures.remove, rows_.removed_failures);
-    connection_->run(sql_.dead_letters.bury, rows_.buried_items);
-    connection_->run(sql_.items.remove, rows_.removed_items);
+    connection_->post(sql_.items.retry, rows_.retried_items);
+    connection_->post(sql_.failures.add, rows_.failures);
+    connection_->post(sql_.failures.remove, rows_.removed_failures);
+    connection_->post(sql_.dead_letters.bury, rows_.buried_items);
+    connection_->post(sql_.items.remove, rows_.removed_items);
 }
 
 void Group::write_new_items() {
@@ -100,7 +98,7 @@ void Group::write_new_items() {
                              given_text(envelope.trace),
                              bytes(put.payload.bytes)});
     }
-    connection_->run(sql_.items.add, rows_.new_items);
+    connection_->post(sql_.items.add, rows_.new_items);
 }
 
 void Group::write_unique_keys() {
@@ -110,8 +108,8 @@ void Group::write_unique_keys() {
         if (key.holder_before != 0) rows_.freed_keys.add({type, bytes(name.id)});
         if (key.holder != 0) rows_.taken_keys.add({type, bytes(name.id), key.holder});
     }
-    connection_->run(sql_.unique_keys.remove, rows_.freed_keys);
-    connection_->run(sql_.unique_keys.add, rows_.taken_keys);
+    connection_->post(sql_.unique_keys.remove, rows_.freed_keys);
+    connection_->post(sql_.unique_keys.add, rows_.taken_keys);
 }
 
 }  // namespace pawl::store::sql

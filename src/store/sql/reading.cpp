@@ -1,34 +1,15 @@
 #include "store/sql/reading.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
-#include <pawl/error.hpp>
 
+#include "store/sql/cursor.hpp"
 #include "store/sql/records.hpp"
+#include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql {
 namespace {
-
-constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t limit_of(std::size_t limit) {
-    return limit > static_cast<std::size_t>(no_limit) ? no_limit : static_cast<std::int64_t>(limit);
-}
-
-// A cursor is the number of the last row that was seen, in digits.
-std::int64_t parse_cursor(const std::string& cursor) {
-    std::int64_t seen = 0;
-    if (cursor.empty()) return seen;
-    const auto end = cursor.data() + cursor.size();
-    const auto [at, error] = std::from_chars(cursor.data(), end, seen);
-    if (error != std::errc{} || at != end || seen < 0)
-        throw Error{Code::invalid, fmt::format("\"{}\" is not a cursor of this store", cursor)};
-    return seen;
-}
 
 // The least text of bytes that is greater than every text with this prefix; empty if there is none.
 std::string end_of_prefix(std::string prefix) {
@@ -44,14 +25,13 @@ std::int64_t last_wanted(const LoadRequest& request) {
 }  // namespace
 
 std::vector<Loaded> Reading::load(std::span<const LoadRequest> requests) {
-    std::vector<Loaded> loaded(requests.size());
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    const auto refs = load_rows(*connection, requests, loaded);
-    load_snapshots(*connection, requests, refs, loaded);
-    load_events(*connection, requests, refs, loaded);
-    transaction.commit();
-    return loaded;
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<Loaded> loaded(requests.size());
+        const auto refs = load_rows(connection, requests, loaded);
+        load_snapshots(connection, requests, refs, loaded);
+        load_events(connection, requests, refs, loaded);
+        return loaded;
+    });
 }
 
 std::vector<Ref> Reading::load_rows(Connection& connection, std::span<const LoadRequest> requests,
@@ -105,164 +85,166 @@ void Reading::load_events(Connection& connection, std::span<const LoadRequest> r
 
 std::vector<StoredEvent> Reading::journal(const InstanceName& instance, Version after,
                                           std::size_t limit) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    std::vector<Unnamed<StoredEvent>> rows;
-    const auto type = interned_.find(*connection, std::string_view{instance.type});
-    if (!type) return {};
-    connection->query(sql_.events.journal, {*type, bytes(instance.id), after, limit_of(limit)},
-                      [&](const Row& row) { rows.push_back(read_event(row)); });
-    return finish_all(std::move(rows), interned_, *connection);
+    return in_read(database_, [&](Connection& connection) -> std::vector<StoredEvent> {
+        std::vector<Unnamed<StoredEvent>> rows;
+        const auto type = interned_.find(connection, std::string_view{instance.type});
+        if (!type) return {};
+        connection.query(sql_.events.journal, {*type, bytes(instance.id), after, limit_of(limit)},
+                         [&](const Row& row) { rows.push_back(read_event(row)); });
+        return finish_all(std::move(rows), interned_, connection);
+    });
 }
 
 InstancePage Reading::instances(const InstanceFilter& filter) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    const std::int64_t after = parse_cursor(filter.cursor);
-    Value type;
-    if (!filter.type.empty()) {
-        const auto ref = interned_.find(*connection, std::string_view{filter.type});
-        if (!ref) return {};
-        type = *ref;
-    }
-    const Value finished = filter.finished ? Value{*filter.finished ? 1 : 0} : Value{};
-    const std::string prefix_end = end_of_prefix(filter.id_prefix);
-    const bool by_prefix = !filter.type.empty() && !prefix_end.empty();
-
-    // One more than asked for tells whether there is another page.
-    std::vector<std::pair<Ref, Unnamed<InstanceRow>>> rows;
-    const auto take = [&](const Row& row) { rows.emplace_back(row.number(0), read_instance(row)); };
-    const auto limit = limit_of(filter.limit) == no_limit ? no_limit : limit_of(filter.limit) + 1;
-    if (by_prefix)
-        connection->query(
-            sql_.instances.page_of_prefix,
-            {after, type, bytes(filter.id_prefix), given_text(filter.tenant), finished,
-             filter.created_from, filter.created_before, limit, bytes(prefix_end)},
-            take);
-    else
-        connection->query(sql_.instances.page,
-                          {after, type, given_bytes(filter.id_prefix), given_text(filter.tenant),
-                           finished, filter.created_from, filter.created_before, limit},
-                          take);
-    InstancePage page;
-    Ref last = after;
-    for (auto& [ref, row] : rows) {
-        if (page.rows.size() == filter.limit) {
-            page.next = std::to_string(last);
-            break;
+    return in_read(database_, [&](Connection& connection) -> InstancePage {
+        const std::int64_t after = parse_cursor(filter.cursor);
+        Value type;
+        if (!filter.type.empty()) {
+            const auto ref = interned_.find(connection, std::string_view{filter.type});
+            if (!ref) return {};
+            type = *ref;
         }
-        page.rows.push_back(finish(std::move(row), interned_, *connection));
-        last = ref;
-    }
-    return page;
+        const Value finished = filter.finished ? Value{*filter.finished ? 1 : 0} : Value{};
+        const std::string prefix_end = end_of_prefix(filter.id_prefix);
+        const bool by_prefix = !filter.type.empty() && !prefix_end.empty();
+
+        // One more than asked for tells whether there is another page.
+        std::vector<std::pair<Ref, Unnamed<InstanceRow>>> rows;
+        const auto take = [&](const Row& row) {
+            rows.emplace_back(row.number(0), read_instance(row));
+        };
+        const auto limit =
+            limit_of(filter.limit) == no_limit ? no_limit : limit_of(filter.limit) + 1;
+        if (by_prefix)
+            connection.query(
+                sql_.instances.page_of_prefix,
+                {after, type, bytes(filter.id_prefix), given_text(filter.tenant), finished,
+                 filter.created_from, filter.created_before, limit, bytes(prefix_end)},
+                take);
+        else
+            connection.query(sql_.instances.page,
+                             {after, type, given_bytes(filter.id_prefix), given_text(filter.tenant),
+                              finished, filter.created_from, filter.created_before, limit},
+                             take);
+        InstancePage page;
+        Ref last = after;
+        for (auto& [ref, row] : rows) {
+            if (page.rows.size() == filter.limit) {
+                page.next = std::to_string(last);
+                break;
+            }
+            page.rows.push_back(finish(std::move(row), interned_, connection));
+            last = ref;
+        }
+        return page;
+    });
 }
 
 Followed Reading::follow(const std::string& cursor, std::size_t limit) {
-    std::int64_t seen = parse_cursor(cursor);
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
+    Followed followed;
     std::vector<Unnamed<StoredEvent>> rows;
-    connection->query(sql_.events.follow, {seen, limit_of(limit)},
-                      [&](const Row& row) { rows.push_back(read_event(row)); });
-    if (!rows.empty()) seen = rows.back().value.position;
-    return {.events = finish_all(std::move(rows), interned_, *connection),
-            .cursor = std::to_string(seen)};
+    followed.cursor =
+        database_.follow(cursor, limit, [&](const Row& row) { rows.push_back(read_event(row)); });
+    if (rows.empty()) return followed;
+    const auto connection = database_.read();  // for names that are new to this process
+    followed.events = finish_all(std::move(rows), interned_, *connection);
+    return followed;
 }
 
 std::vector<Item> Reading::items(const ItemFilter& filter) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    Value type;
-    if (!filter.type.empty()) {
-        const auto ref = interned_.find(*connection, std::string_view{filter.type});
-        if (!ref) return {};
-        type = *ref;
-    }
-    const Value kind = filter.kind ? Value{static_cast<int>(*filter.kind)} : Value{};
-    std::vector<Unnamed<Item>> rows;
-    const auto take = [&](const Row& row) { rows.push_back(read_item_row(row)); };
-    if (filter.id.empty())
-        connection->query(
-            sql_.items.page,
-            {filter.after, kind, type, given_text(filter.name), limit_of(filter.limit)}, take);
-    else
-        connection->query(sql_.items.page_of_instance,
-                          {filter.after, kind, type, given_text(filter.name),
-                           limit_of(filter.limit), bytes(filter.id)},
-                          take);
-    return finish_all(std::move(rows), interned_, *connection);
+    return in_read(database_, [&](Connection& connection) -> std::vector<Item> {
+        Value type;
+        if (!filter.type.empty()) {
+            const auto ref = interned_.find(connection, std::string_view{filter.type});
+            if (!ref) return {};
+            type = *ref;
+        }
+        const Value kind = filter.kind ? Value{static_cast<int>(*filter.kind)} : Value{};
+        std::vector<Unnamed<Item>> rows;
+        const auto take = [&](const Row& row) { rows.push_back(read_item_row(row)); };
+        if (filter.id.empty())
+            connection.query(
+                sql_.items.page,
+                {filter.after, kind, type, given_text(filter.name), limit_of(filter.limit)}, take);
+        else
+            connection.query(sql_.items.page_of_instance,
+                             {filter.after, kind, type, given_text(filter.name),
+                              limit_of(filter.limit), bytes(filter.id)},
+                             take);
+        return finish_all(std::move(rows), interned_, connection);
+    });
 }
 
 std::vector<LineDepth> Reading::depths() {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    std::map<Ref, LineDepth> by_line;
-    connection->query(sql_.items.waiting, {database_.now()}, [&](const Row& row) {
-        LineDepth& depth = by_line[row.number(0)];
-        depth.ready = row.number(1);
-        depth.waiting = row.number(2);
-        depth.oldest_due = row.maybe_time(3);
+    return in_read(database_, [&](Connection& connection) {
+        std::map<Ref, LineDepth> by_line;
+        connection.query(sql_.items.waiting, {database_.now()}, [&](const Row& row) {
+            LineDepth& depth = by_line[row.number(0)];
+            depth.ready = row.number(1);
+            depth.waiting = row.number(2);
+            depth.oldest_due = row.maybe_time(3);
+        });
+        connection.query(sql_.items.claimed, {},
+                         [&](const Row& row) { by_line[row.number(0)].claimed = row.number(1); });
+        std::vector<LineDepth> depths;
+        for (auto& [ref, depth] : by_line) {
+            depth.line = interned_.line(connection, ref);
+            depths.push_back(std::move(depth));
+        }
+        std::ranges::sort(depths, {}, &LineDepth::line);
+        return depths;
     });
-    connection->query(sql_.items.claimed, {},
-                      [&](const Row& row) { by_line[row.number(0)].claimed = row.number(1); });
-    std::vector<LineDepth> depths;
-    for (auto& [ref, depth] : by_line) {
-        depth.line = interned_.line(*connection, ref);
-        depths.push_back(std::move(depth));
-    }
-    std::ranges::sort(depths, {}, &LineDepth::line);
-    return depths;
 }
 
 std::vector<RecordedEnding> Reading::endings(const ItemFilter& filter) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    Value type;
-    if (!filter.type.empty()) {
-        const auto ref = interned_.find(*connection, std::string_view{filter.type});
-        if (!ref) return {};
-        type = *ref;
-    }
-    const Value kind = filter.kind ? Value{static_cast<int>(*filter.kind)} : Value{};
-    std::vector<RecordedEnding> endings;
-    std::vector<Ref> lines;
-    connection->query(sql_.endings.page,
-                      {filter.after, kind, type, given_text(filter.name), limit_of(filter.limit),
-                       given_bytes(filter.id)},
-                      [&](const Row& row) {
-                          endings.push_back(read_ending(row));
-                          lines.push_back(row.number(1));
-                      });
-    for (std::size_t i = 0; i < endings.size(); ++i) {
-        endings[i].line = interned_.line(*connection, lines[i]);
-        endings[i].instance.type = endings[i].line.type;
-    }
-    return endings;
+    return in_read(database_, [&](Connection& connection) -> std::vector<RecordedEnding> {
+        Value type;
+        if (!filter.type.empty()) {
+            const auto ref = interned_.find(connection, std::string_view{filter.type});
+            if (!ref) return {};
+            type = *ref;
+        }
+        const Value kind = filter.kind ? Value{static_cast<int>(*filter.kind)} : Value{};
+        std::vector<RecordedEnding> endings;
+        std::vector<Ref> lines;
+        connection.query(sql_.endings.page,
+                         {filter.after, kind, type, given_text(filter.name), limit_of(filter.limit),
+                          given_bytes(filter.id)},
+                         [&](const Row& row) {
+                             endings.push_back(read_ending(row));
+                             lines.push_back(row.number(1));
+                         });
+        for (std::size_t i = 0; i < endings.size(); ++i) {
+            endings[i].line = interned_.line(connection, lines[i]);
+            endings[i].instance.type = endings[i].line.type;
+        }
+        return endings;
+    });
 }
 
 std::vector<InboxRow> Reading::inbox(const InstanceName& to, std::size_t limit) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    std::vector<InboxRow> rows;
-    const auto type = interned_.find(*connection, std::string_view{to.type});
-    if (!type) return rows;
-    connection->query(sql_.inbox.page, {*type, bytes(to.id), limit_of(limit)},
-                      [&](const Row& row) { rows.push_back(read_inbox_row(row)); });
-    for (auto& row : rows) row.to = to;
-    return rows;
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<InboxRow> rows;
+        const auto type = interned_.find(connection, std::string_view{to.type});
+        if (!type) return rows;
+        connection.query(sql_.inbox.page, {*type, bytes(to.id), limit_of(limit)},
+                         [&](const Row& row) { rows.push_back(read_inbox_row(row)); });
+        for (auto& row : rows) row.to = to;
+        return rows;
+    });
 }
 
 std::vector<Message> Reading::messages(const std::string& channel, std::int64_t after,
                                        std::size_t limit) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    std::vector<Message> rows;
-    const auto ref = interned_.find(*connection, std::string_view{channel});
-    if (!ref) return rows;
-    connection->query(sql_.messages.page, {*ref, after, limit_of(limit)},
-                      [&](const Row& row) { rows.push_back(read_message(row)); });
-    for (auto& row : rows) row.channel = channel;
-    return rows;
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<Message> rows;
+        const auto ref = interned_.find(connection, std::string_view{channel});
+        if (!ref) return rows;
+        connection.query(sql_.messages.page, {*ref, after, limit_of(limit)},
+                         [&](const Row& row) { rows.push_back(read_message(row)); });
+        for (auto& row : rows) row.channel = channel;
+        return rows;
+    });
 }
 
 }  // namespace pawl::store::sql

@@ -1,20 +1,16 @@
 #include "store/sql/retaining.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "store/sql/cursor.hpp"
 #include "store/sql/records.hpp"
+#include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql {
 namespace {
 
 // Letters that are read at a time when many are tried again.
 constexpr std::size_t batch = 256;
-
-std::int64_t limit_of(std::size_t limit) {
-    constexpr auto no_limit = std::numeric_limits<std::int64_t>::max();
-    return limit > static_cast<std::size_t>(no_limit) ? no_limit : static_cast<std::int64_t>(limit);
-}
 
 }  // namespace
 
@@ -52,60 +48,64 @@ std::vector<DeadLetter> Retaining::find(Connection& connection, const DeadLetter
 }
 
 std::vector<DeadLetter> Retaining::dead_letters(const DeadLetterFilter& filter) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    auto letters = find(*connection, filter);
-    Rows keys;
-    for (const auto& letter : letters) keys.add({letter.item.id});
-    connection->query(sql_.failures.of, keys, [&](std::size_t key, const Row& row) {
-        letters[key].failures.push_back({.attempt = static_cast<std::int32_t>(row.number(0)),
-                                         .at = row.time(1),
-                                         .error = std::string{row.view(2)}});
+    return in_read(database_, [&](Connection& connection) {
+        auto letters = find(connection, filter);
+        Rows keys;
+        for (const auto& letter : letters) keys.add({letter.item.id});
+        connection.query(sql_.failures.of, keys, [&](std::size_t key, const Row& row) {
+            letters[key].failures.push_back({.attempt = static_cast<std::int32_t>(row.number(0)),
+                                             .at = row.time(1),
+                                             .error = std::string{row.view(2)}});
+        });
+        return letters;
     });
-    return letters;
 }
 
 std::int64_t Retaining::count_dead_letters(const DeadLetterFilter& filter) {
-    const auto connection = database_.read();
-    Transaction transaction{*connection, Access::read};
-    if (!filter.items.empty()) {
-        auto all = filter;
-        all.limit = filter.items.size();
-        return static_cast<std::int64_t>(find(*connection, all).size());
-    }
-    Value type;
-    if (!filter.type.empty()) {
-        const auto ref = interned_.find(*connection, std::string_view{filter.type});
-        if (!ref) return 0;
-        type = *ref;
-    }
-    const Value kind = filter.kind ? Value{static_cast<int>(*filter.kind)} : Value{};
-    std::int64_t count = 0;
-    connection->query(sql_.dead_letters.count,
-                      {filter.after, kind, type, given_text(filter.name), given_text(filter.reason),
-                       filter.died_from, filter.died_before, given_bytes(filter.id)},
-                      [&](const Row& row) { count = row.number(0); });
-    return count;
+    return in_read(database_, [&](Connection& connection) -> std::int64_t {
+        if (!filter.items.empty()) {
+            auto all = filter;
+            all.limit = filter.items.size();
+            return static_cast<std::int64_t>(find(connection, all).size());
+        }
+        Value type;
+        if (!filter.type.empty()) {
+            const auto ref = interned_.find(connection, std::string_view{filter.type});
+            if (!ref) return 0;
+            type = *ref;
+        }
+        const Value kind = filter.kind ? Value{static_cast<int>(*filter.kind)} : Value{};
+        std::int64_t count = 0;
+        connection.query(
+            sql_.dead_letters.count,
+            {filter.after, kind, type, given_text(filter.name), given_text(filter.reason),
+             filter.died_from, filter.died_before, given_bytes(filter.id)},
+            [&](const Row& row) { count = row.number(0); });
+        return count;
+    });
 }
 
 // Those whose key is taken again stay dead and don't count, so there may be more to look at.
 std::int64_t Retaining::retry_dead_letters(const DeadLetterFilter& filter) {
-    std::int64_t revived = 0;
-    {
-        const auto connection = database_.write(Purpose::group);
-        Transaction transaction{*connection, Access::write};
+    const auto revived = in_write(database_, Purpose::group, [&](Connection& connection) {
+        std::int64_t count = 0;
         auto rest = filter;
-        while (revived < limit_of(filter.limit)) {
-            rest.limit = std::min(batch, filter.limit - static_cast<std::size_t>(revived));
-            const auto letters = find(*connection, rest);
+        while (count < limit_of(filter.limit)) {
+            rest.limit = std::min(batch, filter.limit - static_cast<std::size_t>(count));
+            const auto letters = find(connection, rest);
             if (letters.empty()) break;
             rest.after = letters.back().item.id;
-            revived += revive(*connection, letters, rest.limit);
+            count += revive(connection, letters, rest.limit);
         }
-        transaction.commit();
-    }
+        return count;
+    });
     database_.announce();
     return revived;
+}
+
+void Retaining::lock(Connection& connection, const Rows& letters) {
+    if (sql_.dead_letters.lock)
+        connection.query(*sql_.dead_letters.lock, letters, [](std::size_t, const Row&) {});
 }
 
 std::int64_t Retaining::revive(Connection& connection, const std::vector<DeadLetter>& letters,
@@ -118,34 +118,35 @@ std::int64_t Retaining::revive(Connection& connection, const std::vector<DeadLet
         rows.add({letter.item.id, now});
         keys.add({letter.item.id});
     }
+    lock(connection, keys);
     connection.run(sql_.dead_letters.revive, rows);
     return connection.run(sql_.dead_letters.remove_revived, keys);
 }
 
 std::int64_t Retaining::discard_dead_letters(const DeadLetterFilter& filter) {
-    const auto connection = database_.write(Purpose::group);
-    Transaction transaction{*connection, Access::write};
-    Rows keys;
-    for (const auto& letter : find(*connection, filter)) keys.add({letter.item.id});
-    connection->run(sql_.failures.remove, keys);
-    const auto discarded = connection->run(sql_.dead_letters.remove, keys);
-    transaction.commit();
-    return discarded;
+    return in_write(database_, Purpose::group, [&](Connection& connection) {
+        Rows keys;
+        for (const auto& letter : find(connection, filter)) keys.add({letter.item.id});
+        lock(connection, keys);
+        connection.run(sql_.failures.remove, keys);
+        const auto discarded = connection.run(sql_.dead_letters.remove, keys);
+        return discarded;
+    });
 }
 
 std::int64_t Retaining::vacuum(const VacuumRequest& request) {
-    const auto connection = database_.write(Purpose::group);
-    Transaction transaction{*connection, Access::write};
-    const Time now = database_.now();
-    const auto limit = limit_of(request.limit);
-    std::int64_t removed = 0;
-    if (request.input_ids_older_than)
-        removed +=
-            connection->run(sql_.inputs.vacuum, {now - *request.input_ids_older_than, limit});
-    if (request.endings_older_than)
-        removed += connection->run(sql_.endings.vacuum, {now - *request.endings_older_than, limit});
-    transaction.commit();
-    return removed;
+    return in_write(database_, Purpose::group, [&](Connection& connection) {
+        const Time now = database_.now();
+        const auto limit = limit_of(request.limit);
+        std::int64_t removed = 0;
+        if (request.input_ids_older_than)
+            removed +=
+                connection.run(sql_.inputs.vacuum, {now - *request.input_ids_older_than, limit});
+        if (request.endings_older_than)
+            removed +=
+                connection.run(sql_.endings.vacuum, {now - *request.endings_older_than, limit});
+        return removed;
+    });
 }
 
 }  // namespace pawl::store::sql

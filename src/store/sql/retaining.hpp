@@ -22,6 +22,7 @@ public:
 private:
     /// Oldest id first, without their failures.
     std::vector<DeadLetter> find(Connection& connection, const DeadLetterFilter& filter);
+    void lock(Connection& connection, const Rows& letters);
     std::int64_t revive(Connection& connection, const std::vector<DeadLetter>& letters,
                         std::size_t limit);
 

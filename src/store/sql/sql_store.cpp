@@ -80,8 +80,9 @@ public:
 private:
     std::unique_ptr<Database> database_;
     Interned interned_;
-    Committing committing_{*database_, interned_};
-    Claiming claiming_{*database_, interned_};
+    StrayClaims strays_;
+    Committing committing_{*database_, interned_, strays_};
+    Claiming claiming_{*database_, interned_, strays_};
     Reading reading_{*database_, interned_};
     Retaining retaining_{*database_, interned_};
 };

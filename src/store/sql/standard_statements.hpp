@@ -54,6 +54,7 @@ inline constexpr Statements standard_statements{
                       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
                .load = "SELECT name, kind, encoding, id, payload FROM pawl_event "
                        "WHERE instance = $1 AND sequence > $2 AND sequence <= $3 ORDER BY sequence",
+               .ids = "SELECT id FROM pawl_event WHERE instance = $1 AND sequence = $2",
                .journal = R"(
             SELECT e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id, e.causation,
                    e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
@@ -106,6 +107,10 @@ inline constexpr Statements standard_statements{
                     "attempts = attempts - 1 WHERE id = $1 AND fence = $2",
          .release_session = "UPDATE pawl_item SET due_at = $2, session = NULL, fence = NULL, "
                             "attempts = attempts - 1 WHERE session = $1",
+         .release_claim = "UPDATE pawl_item SET due_at = $3, session = NULL, fence = NULL, "
+                          "attempts = attempts - 1 WHERE session = $1 AND fence = $2",
+         .of_claim = "SELECT id FROM pawl_item WHERE session = $1 AND fence = $2",
+         .of_append = "SELECT idx, id FROM pawl_item WHERE instance = $1 AND sequence = $2",
          .held = "SELECT count(*), coalesce(sum(alone), 0) FROM pawl_item WHERE session = $1",
          .lose = "UPDATE pawl_item SET due_at = $2, session = NULL, fence = NULL, "
                  "alone = CASE WHEN losses > 0 THEN 1 ELSE 0 END, losses = losses + 1, "
@@ -219,8 +224,11 @@ inline constexpr Statements standard_statements{
                          "ORDER BY position LIMIT $3"},
     .sessions = {.add = "INSERT INTO pawl_session (id, until, owner) VALUES ($1, $2, $3)",
                  .find = "SELECT until FROM pawl_session WHERE id = $1",
+                 .hold = "SELECT until FROM pawl_session WHERE id = $1",
+                 .lock = "SELECT until FROM pawl_session WHERE id = $1",
                  .renew = "UPDATE pawl_session SET until = $2 WHERE id = $1",
                  .expired = "SELECT id FROM pawl_session WHERE until <= $1",
+                 .lock_expired = "SELECT id FROM pawl_session WHERE until <= $1",
                  .remove = "DELETE FROM pawl_session WHERE id = $1"},
 };
 

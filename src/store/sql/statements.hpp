@@ -1,6 +1,8 @@
 /// Every statement that the SQL store runs, by name. Each database has one table of these.
 #pragma once
 
+#include <optional>
+
 #include "store/sql/connection.hpp"
 
 namespace pawl::store::sql {
@@ -39,6 +41,7 @@ struct Statements {
     struct Events {
         Statement add;      ///< bulk
         Statement load;     ///< bulk (instance, after, up to)
+        Statement ids;      ///< bulk (instance, sequence): the event's id
         Statement journal;  ///< (instance, after, limit)
         Statement follow;   ///< (position, limit)
     } events;
@@ -61,9 +64,13 @@ struct Statements {
     } unique_keys;
 
     struct Items {
-        Statement lock;             ///< bulk (id): what a settlement needs
-        Statement lock_keyed;       ///< bulk (instance, key): the timer with this key
-        Statement lock_timers;      ///< bulk (instance): all of its timers
+        Statement lock;         ///< bulk (id): what a settlement needs
+        Statement lock_keyed;   ///< bulk (instance, key): the timer with this key
+        Statement lock_timers;  ///< bulk (instance): all of its timers
+        /// Bulk (0 and an item, 1 and an instance, 2 and an instance; for 2 the key): what the
+        /// three above do, in one go and in the order of ids. Where rows have locks, two orders are
+        /// a deadlock.
+        std::optional<Statement> lock_together;
         Statement add;              ///< bulk
         Statement remove;           ///< bulk (id)
         Statement retry;            ///< bulk (id, due_at, last_error)
@@ -72,6 +79,9 @@ struct Statements {
         Statement claim;            ///< bulk (id, session, fence)
         Statement release;          ///< bulk (id, fence, now)
         Statement release_session;  ///< (session, now)
+        Statement release_claim;    ///< (session, fence, now)
+        Statement of_claim;         ///< (session, fence): the ids
+        Statement of_append;        ///< bulk (instance, sequence): index and id
         Statement held;             ///< (session): how many, and how many of them marked alone
         Statement lose;             ///< (session, now, 1 when lost alone)
         Statement rows;             ///< bulk (id): the whole item
@@ -88,6 +98,8 @@ struct Statements {
     } failures;
 
     struct DeadLetters {
+        /// Bulk (id): locks their instances and then them. Nothing where writers take turns.
+        std::optional<Statement> lock;
         Statement bury;    ///< bulk (item, reason, at): copies the item
         Statement revive;  ///< bulk (id, now): copies it back, unless its timer is set again
         Statement remove;  ///< bulk (id)
@@ -114,11 +126,14 @@ struct Statements {
     } messages;
 
     struct Sessions {
-        Statement add;      ///< (id, until, owner)
-        Statement find;     ///< (id)
-        Statement renew;    ///< (id, until)
-        Statement expired;  ///< (now)
-        Statement remove;   ///< (id)
+        Statement add;           ///< (id, until, owner)
+        Statement find;          ///< (id)
+        Statement hold;          ///< bulk (id): the same; it can't be reaped until the commit
+        Statement lock;          ///< (id): nobody can hold it until the commit
+        Statement renew;         ///< (id, until)
+        Statement expired;       ///< (now)
+        Statement lock_expired;  ///< (now): those that nobody else is reaping
+        Statement remove;        ///< (id)
     } sessions;
 };
 
