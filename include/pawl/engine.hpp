@@ -114,9 +114,7 @@ public:
     template <class I>
         requires(std::constructible_from<Input, I> && !std::convertible_to<I, std::string_view>)
     Outcome<W> send(I input, SendOptions options = {}) const {
-        static_assert(
-            requires(const I& in) { std::string{W::route(in)}; },
-            "pawl: sending without an id needs `static std::string route(const Input&)`");
+        check_route<I>();
         return Outcome<W>{engine_->send_asked(sending("", std::move(input), std::move(options)))};
     }
 
@@ -139,6 +137,13 @@ public:
             });
         return future;
     }
+    /// To the instance that `route` names.
+    template <class I>
+        requires(std::constructible_from<Input, I> && !std::convertible_to<I, std::string_view>)
+    std::future<Outcome<W>> send_async(I input, SendOptions options = {}) const {
+        check_route<I>();
+        return send_async("", std::move(input), std::move(options));
+    }
     /// `done(outcome, error)` is called on a thread of the engine; exactly one of them is set.
     template <class I, std::invocable<std::optional<Outcome<W>>, std::exception_ptr> F>
         requires std::constructible_from<Input, I>
@@ -151,6 +156,12 @@ public:
                 else
                     done(std::optional<Outcome<W>>{Outcome<W>{std::move(record)}}, error);
             });
+    }
+    template <class I, std::invocable<std::optional<Outcome<W>>, std::exception_ptr> F>
+        requires(std::constructible_from<Input, I> && !std::convertible_to<I, std::string_view>)
+    void send_async(I input, SendOptions options, F done) const {
+        check_route<I>();
+        send_async("", std::move(input), std::move(options), std::move(done));
     }
 
     /// The committed state; absent if there is no such instance.
@@ -180,6 +191,12 @@ private:
     friend class Engine;
     Workflow(Engine& engine, std::string name) : engine_(&engine), name_(std::move(name)) {}
 
+    template <class I>
+    static constexpr void check_route() {
+        static_assert(
+            requires(const I& in) { std::string{W::route(in)}; },
+            "pawl: sending without an id needs `static std::string route(const Input&)`");
+    }
     template <class I>
     Engine::Sending sending(std::string_view id, I input, SendOptions options) const {
         return {name_, id, std::make_unique<detail::TypedAsked<W>>(Input(std::move(input))),

@@ -89,8 +89,8 @@ struct ClaimRequest {
     };
     std::vector<Interest> interests;
     std::size_t limit = 0;  ///< in all
-    /// Items that were lost with a process are offered alone: this asks for one such item and
-    /// nothing else. A call without it never returns one.
+    /// Items that were lost with a process more than once are offered alone: this asks for one such
+    /// item and nothing else. A call without it never returns one.
     bool lost_ones = false;
 };
 
@@ -153,10 +153,12 @@ public:
     virtual void close_session(SessionId session) = 0;
 
     /// Takes due items of these lines, counts the attempt, and first gives back what expired
-    /// sessions held. An item lost with its session is marked to be offered alone; the loss counts
-    /// as suffered alone if the session had claimed it by `lost_ones` and held nothing else. Lines
-    /// are served in turn, in the order of the interests. A session that was reaped, or whose own
-    /// lease has passed, can't claim: Code::unknown.
+    /// sessions held. From the second loss on, an item that was lost with its session is marked to
+    /// be offered alone: the first one may be anybody's fault, and a process that died with many
+    /// items must not be made up for one by one. A loss counts as suffered alone if the session had
+    /// claimed the item by `lost_ones` and held nothing else. Lines are served in turn, in the
+    /// order of the interests. A session that was reaped, or whose own lease has passed, can't
+    /// claim: Code::unknown.
     virtual Claimed claim(const ClaimRequest& request) = 0;
     /// Gives claimed items back as if they had never been claimed. Lost fences are ignored.
     virtual void release(std::span<const std::pair<ItemId, Fence>> items) = 0;

@@ -1,5 +1,5 @@
 // A process to be killed: it sends, works, or does both again and again.
-//   crash_worker DIRECTORY NAME ROLE [--seed N] [--kill-at POINT:N] [--clock-off HOURS]
+//   crash_worker URL DIRECTORY NAME ROLE [--seed N] [--kill-at POINT:N] [--clock-off HOURS]
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -27,7 +27,8 @@ private:
 };
 
 struct Arguments {
-    std::string directory;
+    std::string url;
+    std::string directory;  // of the ledger
     std::string name;
     std::string role;
     unsigned seed = 1;
@@ -37,9 +38,10 @@ struct Arguments {
 };
 
 Arguments parse(int argc, char** argv) {
-    if (argc < 4) throw std::invalid_argument{"crash_worker DIRECTORY NAME ROLE [--option VALUE]"};
-    Arguments arguments{.directory = argv[1], .name = argv[2], .role = argv[3]};
-    for (int i = 4; i + 1 < argc; i += 2) {
+    if (argc < 5)
+        throw std::invalid_argument{"crash_worker URL DIRECTORY NAME ROLE [--option VALUE]"};
+    Arguments arguments{.url = argv[1], .directory = argv[2], .name = argv[3], .role = argv[4]};
+    for (int i = 5; i + 1 < argc; i += 2) {
         const std::string option = argv[i];
         const std::string value = argv[i + 1];
         if (option == "--seed") {
@@ -74,7 +76,7 @@ public:
 
 private:
     ShopOptions options() {
-        ShopOptions options{.database = arguments_.directory + "/shop.db", .seed = arguments_.seed};
+        ShopOptions options{.url = arguments_.url, .seed = arguments_.seed};
         options.engine.clock = &clock_;
         options.engine.test.at_point = [this](std::string_view point) { reach(point); };
         return options;

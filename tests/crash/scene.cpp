@@ -1,12 +1,10 @@
 #include "crash/scene.hpp"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <cstdlib>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <pawl/json.hpp>
 #include <set>
 
@@ -38,20 +36,6 @@ std::vector<Instance> all_instances(Engine& engine) {
         query.cursor = page.next;
     } while (!query.cursor.empty());
     return all;
-}
-
-// What the public API does not show: rows that should not be left.
-std::string look_into(const std::string& database, const std::string& sql) {
-    sqlite3* raw = nullptr;
-    EXPECT_EQ(sqlite3_open(database.c_str(), &raw), SQLITE_OK);
-    const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> file{raw, sqlite3_close};
-    std::string found;
-    const auto take = [](void* out, int, char** values, char**) {
-        *static_cast<std::string*>(out) = values[0] ? values[0] : "";
-        return 0;
-    };
-    EXPECT_EQ(sqlite3_exec(raw, sql.c_str(), take, &found, nullptr), SQLITE_OK) << sql;
-    return found;
 }
 
 // The story of one scene, gathered from the journals.
@@ -180,6 +164,23 @@ private:
 
 }  // namespace
 
+std::chrono::seconds fault_time() {
+    const char* given = std::getenv("PAWL_SOAK_SECONDS");
+    return given ? std::chrono::seconds{std::stol(given)} : std::chrono::seconds{30};
+}
+
+void for_a_while(std::chrono::milliseconds time, const std::function<void(unsigned seed)>& round) {
+    const unsigned seed = seed_of_this_test();
+    const auto end = std::chrono::steady_clock::now() + time;
+    for (unsigned i = 0; i == 0 || std::chrono::steady_clock::now() < end; ++i) {
+        round(seed + i);
+        if (testing::Test::HasFailure()) {
+            std::cout << "failed with PAWL_SEED=" << seed + i << std::endl;
+            return;
+        }
+    }
+}
+
 unsigned seed_of_this_test() {
     const char* given = std::getenv("PAWL_SEED");
     const unsigned seed =
@@ -189,7 +190,7 @@ unsigned seed_of_this_test() {
 }
 
 Process Scene::hire(const Hiring& hiring) {
-    std::vector<std::string> command{PAWL_CRASH_WORKER, directory_.path().string(),
+    std::vector<std::string> command{PAWL_CRASH_WORKER, url(), directory_.path().string(),
                                      fmt::format("w{}", ++hired_), hiring.role};
     command.insert(command.end(), {"--seed", std::to_string(1 + pick(1'000'000))});
     if (!hiring.kill_at.empty()) command.insert(command.end(), {"--kill-at", hiring.kill_at});
@@ -199,7 +200,7 @@ Process Scene::hire(const Hiring& hiring) {
 }
 
 void Scene::settle() {
-    Shop shop{{.database = database(), .failures = false}, ledger_};
+    Shop shop{{.url = url(), .failures = false}, ledger_};
     shop.engine().start();
     std::set<std::string> answered;
     for (const auto& answer : ledger_.answered()) answered.insert(answer.input_id);
@@ -208,7 +209,7 @@ void Scene::settle() {
     EXPECT_TRUE(await([&] { return shop.engine().backlog().empty(); }, settling_deadline))
         << "work is stuck: " << shop.engine().pending().front().name;
     const auto only_one_session = [&] {
-        return look_into(database(), "SELECT count(*) FROM pawl_session") == "1";
+        return place_->ask("SELECT count(*) FROM pawl_session") == "1";
     };
     EXPECT_TRUE(await(only_one_session, lease_deadline)) << "a dead process keeps its session";
     for (const auto& instance : shop.engine().instances({.type = "account"}).instances)
@@ -218,12 +219,12 @@ void Scene::settle() {
 }
 
 void Scene::check() {
-    Shop shop{{.database = database(), .handlers = false}, ledger_};
+    Shop shop{{.url = url(), .handlers = false}, ledger_};
     Story{shop.engine(), ledger_}.check();
-    EXPECT_EQ(look_into(database(), "SELECT count(*) FROM pawl_item"), "0");
-    EXPECT_EQ(look_into(database(), "SELECT count(*) FROM pawl_failure"), "0");
-    EXPECT_EQ(look_into(database(), "SELECT count(*) FROM pawl_session"), "0");
-    EXPECT_EQ(look_into(database(), "PRAGMA integrity_check"), "ok");
+    EXPECT_EQ(place_->ask("SELECT count(*) FROM pawl_item"), "0");
+    EXPECT_EQ(place_->ask("SELECT count(*) FROM pawl_failure"), "0");
+    EXPECT_EQ(place_->ask("SELECT count(*) FROM pawl_session"), "0");
+    EXPECT_EQ(place_->damage(), "");
 }
 
 }  // namespace pawl::crash

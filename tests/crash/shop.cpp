@@ -32,7 +32,7 @@ const Policy patient{.attempts = endless,
 Shop::Shop(ShopOptions options, const Ledger& ledger)
     : options_(std::move(options)),
       ledger_(ledger),
-      engine_("sqlite:" + options_.database, with_lease(options_.engine)) {
+      engine_(options_.url, with_lease(options_.engine)) {
     add_workflows();
 }
 

@@ -10,7 +10,7 @@
 namespace pawl::crash {
 
 struct ShopOptions {
-    std::string database;
+    std::string url;
     Options engine;
     bool handlers = true;  ///< performs effects, if it is started
     bool failures = true;  ///< one handler call in ten fails

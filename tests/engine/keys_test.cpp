@@ -56,6 +56,22 @@ TEST_P(Keys, RouteTypedAndUntypedInputs) {
     EXPECT_TRUE(signups.send("user/ada", Signup::Ping{}).finished());
 }
 
+TEST_P(Keys, RouteAsynchronousInputs) {
+    auto with_threads = open(Options{});
+    auto here = with_threads->add<Signup>("signup");
+    auto begun = here.send_async(Signup::Begin{"bob", "free"});
+    ASSERT_EQ(begun.wait_for(patience), std::future_status::ready);
+    EXPECT_TRUE(begun.get().accepted());
+    std::promise<std::int64_t> version;
+    here.send_async(Signup::Leave{"bob"}, {}, [&](auto outcome, std::exception_ptr) {
+        version.set_value(outcome ? outcome->version() : -1);
+    });
+    auto left = version.get_future();
+    ASSERT_EQ(left.wait_for(patience), std::future_status::ready);
+    EXPECT_EQ(left.get(), 2);
+    EXPECT_TRUE(here.state("user/bob")->left);
+}
+
 TEST_P(Keys, RouteNothingThatHasNoRoute) {
     const auto error = error_of([&] { engine->send("signup", "", R"({"type":"Ping"})"); });
     EXPECT_EQ(error.code(), Code::invalid);

@@ -117,12 +117,26 @@ TEST_P(Sharing, TakesOverWhatAnotherEngineLost) {
     EXPECT_THAT(couriers.pending("c"), IsEmpty());
 }
 
+TEST_P(Sharing, PerformsOneByOneWhatWasLostTwice) {
+    auto engine = open();
+    std::vector<int> attempts;
+    auto couriers = engine->add<Courier>("courier", Handlers{[&](const Carry&, const Delivery& d) {
+                                             attempts.push_back(d.attempt);
+                                             EXPECT_EQ(engine->backlog().at(0).claimed, 1);
+                                         }});
+    couriers.send("c", Courier::Send{"ada", 3});
+    for (int i = 0; i < 2; ++i) lose("courier", "Carry", 3, false);
+    engine->run_until_idle();
+    EXPECT_THAT(attempts, ElementsAre(3, 3, 3));
+    EXPECT_THAT(couriers.pending("c"), IsEmpty());
+}
+
 TEST_P(Sharing, BuriesWhatEndedItsProcessAloneTooOften) {
     auto engine = open();
     int carried = 0;
     auto couriers = engine->add<Courier>("courier", Handlers{[&](const Carry&) { ++carried; }});
     couriers.send("c", Courier::Send{"ada"});
-    lose("courier", "Carry", 1, false);
+    for (int i = 0; i < 2; ++i) lose("courier", "Carry", 1, false);
     for (int i = 0; i < 3; ++i) lose("courier", "Carry", 1, true);
     engine->run_until_idle();
     EXPECT_EQ(carried, 0);

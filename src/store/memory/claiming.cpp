@@ -29,7 +29,7 @@ void lose_items(State& state, Time now, SessionId session) {
             unclaim(row.item, now);
             ++row.item.losses;
             if (row.alone && held.size() == 1) ++row.item.losses_alone;
-            row.alone = true;
+            row.alone = row.item.losses > 1;
         });
 }
 

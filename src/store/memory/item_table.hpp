@@ -12,7 +12,7 @@ namespace pawl::store::memory {
 
 struct ItemRow {
     Item item;
-    bool alone = false;  ///< lost with a process: it must be offered alone
+    bool alone = false;  ///< lost with a process more than once: it must be offered alone
     std::vector<Failure> failures;
 };
 

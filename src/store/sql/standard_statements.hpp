@@ -119,8 +119,9 @@ inline constexpr Statements standard_statements{
          .of_claim = "SELECT id FROM pawl_item WHERE session = $1 AND fence = $2",
          .of_append = "SELECT idx, id FROM pawl_item WHERE instance = $1 AND sequence = $2",
          .held = "SELECT count(*), coalesce(sum(alone), 0) FROM pawl_item WHERE session = $1",
-         .lose = "UPDATE pawl_item SET due_at = $2, session = NULL, fence = NULL, alone = 1, "
-                 "losses = losses + 1, losses_alone = losses_alone + $3 WHERE session = $1",
+         .lose = "UPDATE pawl_item SET due_at = $2, session = NULL, fence = NULL, "
+                 "alone = CASE WHEN losses > 0 THEN 1 ELSE 0 END, losses = losses + 1, "
+                 "losses_alone = losses_alone + $3 WHERE session = $1",
          .rows = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,

@@ -124,7 +124,7 @@ CREATE TABLE pawl_item (
     idx          INTEGER NOT NULL,
     timer        INTEGER NOT NULL,           -- 1 when the line is one of timers
     shard        INTEGER NOT NULL,           -- hash of (type, id) of the instance
-    alone        INTEGER NOT NULL DEFAULT 0, -- 1: it was lost with a process, offer it alone
+    alone        INTEGER NOT NULL DEFAULT 0, -- 1: lost with a process twice, offer it alone
     attempts     INTEGER NOT NULL DEFAULT 0,
     losses       INTEGER NOT NULL DEFAULT 0,
     losses_alone INTEGER NOT NULL DEFAULT 0,

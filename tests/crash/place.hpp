@@ -1,0 +1,37 @@
+/// Where a scene has its database: a file in its directory, or a corner of a server.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace pawl::crash {
+
+/// One database, empty at first, gone with this object.
+class Place {
+public:
+    virtual ~Place() = default;
+    /// With it, every process of the scene opens the same database.
+    virtual std::string url() const = 0;
+    /// The first field of the first row: what the public API does not show.
+    virtual std::string ask(const std::string& sql) const = 0;
+    /// What the database says of itself when all is well: empty.
+    virtual std::string damage() const { return {}; }
+};
+
+struct PlaceUnderTest {
+    std::string name;  ///< letters and digits: it becomes part of the tests' names
+    std::function<std::unique_ptr<Place>(const std::filesystem::path& directory)> create;
+    std::string missing;  ///< why it can't be tested on this machine; empty if it can
+};
+
+std::vector<PlaceUnderTest> places_under_test();
+
+inline std::ostream& operator<<(std::ostream& out, const PlaceUnderTest& place) {
+    return out << place.name;
+}
+
+}  // namespace pawl::crash
