@@ -85,7 +85,9 @@ void Group::read_unique_keys() {
         if ((append.finished || !append.unique_key.empty()) && !instance.unique_key.empty())
             ask(instance, freed_keys_.emplace_back(instance.unique_key));
     }
-    connection_->query(sql_.unique_keys.lock, rows_.keys, [&](std::size_t key, const Row& row) {
+    const bool reads = run_.access == Access::read;
+    const auto lock = reads ? sql_.unique_keys.find : sql_.unique_keys.lock;
+    connection_->query(lock, rows_.keys, [&](std::size_t key, const Row& row) {
         unique_keys_[asked[key]] = {.holder = row.number(0),
                                     .holder_id = std::string{row.view(1)},
                                     .holder_before = row.number(0)};

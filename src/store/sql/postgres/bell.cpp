@@ -67,7 +67,7 @@ void Bell::run() {
 }
 
 void Bell::send() {
-    if (!connection_ || connection_->is_broken()) {
+    if (!connection_ || connection_->is_lost()) {
         connection_ = std::make_unique<PostgresConnection>(options_);
         const std::lock_guard lock{mutex_};
         // Behind a pooler it changes with every call, and nobody listens.

@@ -99,9 +99,9 @@ inline constexpr Statements::Items item_statements{
         "SELECT count(*), coalesce(sum(alone), 0)::bigint FROM (SELECT alone FROM pawl_item "
         "WHERE session = $1::bigint ORDER BY id FOR UPDATE) AS held",
     .lose =
-        "UPDATE pawl_item SET due_at = $2::bigint, session = NULL, fence = NULL, alone = 1, "
-        "losses = losses + 1, losses_alone = losses_alone + $3::integer "
-        "WHERE session = $1::bigint",
+        "UPDATE pawl_item SET due_at = $2::bigint, session = NULL, fence = NULL, "
+        "alone = CASE WHEN losses > 0 THEN 1 ELSE 0 END, losses = losses + 1, "
+        "losses_alone = losses_alone + $3::integer WHERE session = $1::bigint",
     .rows = R"(
             SELECT k.ord, i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,

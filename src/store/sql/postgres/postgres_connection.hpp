@@ -33,7 +33,7 @@ public:
     void reach(std::string_view point) const override { base::reach(options_.at_point, point); }
 
     /// It can't be used any more.
-    bool is_broken() const { return broken_; }
+    bool is_lost() const { return broken_; }
     /// The server's own name for something in pawl's schema.
     std::string qualified(std::string_view name) const;
     /// Runs the statements of a migration. Not for statements with parameters.

@@ -23,26 +23,50 @@ ConnectionOptions connection_options(const PostgresOptions& options) {
 
 PostgresDatabase::PostgresDatabase(const PostgresOptions& options)
     : options_(options),
-      pool_({.connection = connection_options(options),
-             .most = options.connections,
-             .patience = options.patience}),
+      pool_({.size = options.connections,
+             .deadline = options.patience,
+             .what = "connections to PostgreSQL"},
+            [how = connection_options(options)] {
+                return std::make_unique<PostgresConnection>(how);
+            }),
+      clock_(options.clock),
       bell_(connection_options(options)) {
     check_options(options_);
-    const Lease connection{*this, pool_.take(), Access::write};
-    auto& opened = static_cast<PostgresConnection&>(*connection);
-    prepare_schema(opened, options_.schema);
-    if (!options_.clock) clock_.measure(opened);
+    const Lease connection{*this, take(), Access::write};
+    prepare_schema(static_cast<PostgresConnection&>(*connection), options_.schema);
 }
 
 const Statements& PostgresDatabase::statements() const { return postgres::statements; }
 
-Database::Lease PostgresDatabase::write(Purpose purpose) {
-    using Rank = ConnectionPool::Rank;
-    const auto rank = purpose == Purpose::renewal ? Rank::urgent : Rank::ordinary;
-    return {*this, pool_.take(rank), Access::write};
+// With the server's time, if nobody has asked for it lately.
+PostgresConnection& PostgresDatabase::take(Rank rank) {
+    for (Tries tries;;) {
+        auto& connection = pool_.take(rank == Rank::urgent ? 1 : 0);
+        try {
+            clock_.measure([&] {
+                Time server{};
+                connection.query(postgres::clock, {},
+                                 [&](const Row& row) { server = row.time(0); });
+                return server;
+            });
+            return connection;
+        } catch (const LostConnection&) {
+            pool_.give_back(connection);
+            tries.after_loss();
+        } catch (...) {
+            pool_.give_back(connection);
+            throw;
+        }
+    }
 }
 
-Database::Lease PostgresDatabase::read() { return {*this, pool_.take(), Access::read}; }
+// A renewal has a connection of its own: it never waits for those who write.
+Database::Lease PostgresDatabase::write(Purpose purpose) {
+    const auto rank = purpose == Purpose::renewal ? Rank::urgent : Rank::ordinary;
+    return {*this, take(rank), Access::write};
+}
+
+Database::Lease PostgresDatabase::read() { return {*this, take(), Access::read}; }
 
 void PostgresDatabase::give_back(Connection& connection, Access) noexcept {
     pool_.give_back(static_cast<PostgresConnection&>(connection));

@@ -3,12 +3,12 @@
 
 #include <memory>
 
+#include "store/sql/connection_pool.hpp"
 #include "store/sql/database.hpp"
+#include "store/sql/database_clock.hpp"
 #include "store/sql/postgres/bell.hpp"
 #include "store/sql/postgres/blocks.hpp"
-#include "store/sql/postgres/connection_pool.hpp"
 #include "store/sql/postgres/postgres_store.hpp"
-#include "store/sql/postgres/server_clock.hpp"
 
 namespace pawl::store::sql::postgres {
 
@@ -16,7 +16,7 @@ class PostgresDatabase final : public Database {
 public:
     explicit PostgresDatabase(const PostgresOptions& options);
 
-    Time now() override { return options_.clock ? options_.clock->now() : clock_.now(); }
+    Time now() override { return clock_.now(); }
     const Statements& statements() const override;
     Lease write(Purpose purpose) override;
     Lease read() override;
@@ -29,9 +29,12 @@ public:
 private:
     void give_back(Connection& connection, Access access) noexcept override;
 
+    enum class Rank { ordinary, urgent };
+    PostgresConnection& take(Rank rank = Rank::ordinary);
+
     const PostgresOptions options_;
-    ConnectionPool pool_;
-    ServerClock clock_{pool_};
+    ConnectionPool<PostgresConnection> pool_;
+    DatabaseClock clock_;
     Blocks blocks_;
     Bell bell_;
 };

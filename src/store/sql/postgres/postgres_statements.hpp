@@ -166,7 +166,12 @@ inline constexpr Statements statements{
                    SELECT number FROM (SELECT number, at FROM pawl_input ORDER BY number
                                         LIMIT $2::bigint FOR UPDATE SKIP LOCKED) AS oldest
                     WHERE at < $1::bigint))"},
-    .unique_keys = {.lock = R"(
+    .unique_keys = {.find = R"(
+            SELECT k.ord, u.instance, n.id
+              FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, key, ord)
+              JOIN pawl_unique_key u ON u.type = k.type AND u.key = k.key
+              JOIN pawl_instance n ON n.ref = u.instance)",
+                    .lock = R"(
             SELECT k.ord, u.instance, n.id
               FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, key, ord)
               JOIN pawl_unique_key u ON u.type = k.type AND u.key = k.key

@@ -136,7 +136,7 @@ CREATE TABLE pawl_item (
     losses_alone integer NOT NULL DEFAULT 0,
     failures     integer NOT NULL DEFAULT 0,    -- rows in pawl_failure
     timer        smallint NOT NULL,             -- 1 when the line is one of timers
-    alone        smallint NOT NULL DEFAULT 0,   -- 1: it was lost with a process, offer it alone
+    alone        smallint NOT NULL DEFAULT 0,   -- 1: lost with a process twice, offer it alone
     encoding     smallint NOT NULL,
     key          bytea,
     causation    bytea,
