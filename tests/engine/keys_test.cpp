@@ -180,7 +180,7 @@ TEST_P(Keys, OfInputsAreForgottenAfterTheirRetention) {
 }
 
 TEST_P(Keys, OfFinishedInstancesAreFreeAfterTheirRetention) {
-    auto brief = manual();
+    auto brief = options();
     brief.finished_retention = 1h;
     auto short_lived = open(brief);
     auto some = short_lived->add<Signup>("signup");
@@ -198,7 +198,7 @@ TEST_P(Keys, OfFinishedInstancesAreFreeAfterTheirRetention) {
 }
 
 TEST_P(Keys, OfFinishedInstancesAreFreeForASendThatHasNotLooked) {
-    auto brief = manual();
+    auto brief = options();
     brief.finished_retention = 1h;
     auto short_lived = open(brief);
     auto some = short_lived->add<Signup>("signup");
