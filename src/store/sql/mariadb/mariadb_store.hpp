@@ -25,8 +25,12 @@ struct MariadbOptions {
 
 /// Makes or updates the tables if the user may. Throws pawl::Error: `invalid` for a URL that is
 /// malformed or is refused by the server, `unavailable` if the server can't be reached, `corrupt`
-/// if the tables are somebody else's or of a newer pawl. Without support for MariaDB in this build:
-/// `invalid`, naming the option.
+/// if the tables are somebody else's or of a newer pawl.
 std::unique_ptr<Store> open_mariadb(const MariadbOptions& options);
+
+/// Brings the tables up to date, under a lock: any number of processes may do so at once.
+void migrate_mariadb(const MariadbOptions& options);
+/// What `migrate_mariadb` would run in an empty database.
+std::string mariadb_migration_sql(const MariadbOptions& options);
 
 }  // namespace pawl::store

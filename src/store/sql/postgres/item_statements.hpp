@@ -44,7 +44,8 @@ inline constexpr Statements::Items item_statements{
             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
                    $5::integer[], $6::smallint[], $7::integer[], $8::integer[], $9::bigint[],
                    $10::bigint[], $11::bigint[], $12::bigint[], $13::smallint[], $14::bytea[],
-                   $15::bytea[], $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[]))",
+                   $15::bytea[], $16::text[], $17::text[], $18::text[], $19::text[],
+                   $20::bytea[]))",
     .remove = "DELETE FROM pawl_item i USING unnest($1::bigint[]) AS k (id) WHERE i.id = k.id",
     .retry = R"(
             UPDATE pawl_item i SET due_at = k.due_at, last_error = k.error,
@@ -177,7 +178,8 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
             SELECT id, line, instance, sequence, idx, timer, shard, failures, now, now, encoding,
                    key, causation, correlation, conversation, tenant, trace, last_error, payload
               FROM (SELECT d.*, k.now, row_number() OVER (
-                             PARTITION BY d.instance, d.timer = 1, coalesce(d.key, d.id::text::bytea)
+                             PARTITION BY d.instance, d.timer = 1,
+                                          coalesce(d.key, d.id::text::bytea)
                              ORDER BY d.id) AS turn
                       FROM unnest($1::bigint[], $2::bigint[]) AS k (id, now)
                       JOIN pawl_dead_letter d ON d.id = k.id) d

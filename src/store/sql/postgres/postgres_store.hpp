@@ -25,7 +25,7 @@ struct PostgresOptions {
 };
 
 /// Throws pawl::Error (invalid) that says what is wrong with the URL. Parameters that are not
-/// pawl's are libpq's.
+/// pawl's are libpq's. The schema is empty unless it is given.
 PostgresOptions parse_postgres_url(std::string_view url);
 
 /// Throws pawl::Error: `unavailable` if the server can't be reached or refuses, `corrupt` if the

@@ -46,7 +46,7 @@ bool take(PostgresOptions& options, std::string_view name, std::string_view valu
 }  // namespace
 
 PostgresOptions parse_postgres_url(std::string_view url) {
-    PostgresOptions options;
+    PostgresOptions options{.schema = ""};
     const auto mark = url.find('?');
     options.conninfo = url.substr(0, mark);
     if (mark == url.npos) return options;
