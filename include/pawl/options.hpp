@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <pawl/clock.hpp>
 #include <pawl/policy.hpp>
 #include <pawl/task.hpp>
@@ -52,6 +53,11 @@ struct Options {
     Duration input_id_retention = std::chrono::hours{24 * 7};
     /// How long it is remembered that an item's input was rejected or came after the finish.
     Duration ending_retention = std::chrono::hours{24 * 7};
+    /// How long dead letters are kept. Without a value: until they are retried or discarded.
+    std::optional<Duration> dead_letter_retention;
+    /// How long finished instances are kept, with their journals; longer while an effect or a dead
+    /// letter of theirs is left. Their ids are then free again. Without a value: for ever.
+    std::optional<Duration> finished_retention;
     /// How long the destructor waits for handlers that are running.
     Duration stop_deadline = std::chrono::seconds{30};
     TestHooks test;

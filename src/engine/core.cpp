@@ -57,6 +57,8 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                  {.cached = options_.cached_instances, .payload_limit = options_.payload_limit}),
       vacuum_(*store_, {.input_ids = options_.input_id_retention,
                         .endings = options_.ending_retention,
+                        .dead_letters = options_.dead_letter_retention,
+                        .finished = options_.finished_retention,
                         .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
       claiming_(
           "pawl-claim", [this] { return dispatcher_.step(); }, logged("claiming")),

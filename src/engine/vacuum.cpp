@@ -14,10 +14,12 @@ constexpr std::size_t batch = 1000;
 
 base::Pause Vacuum::step() {
     try {
-        const auto removed = store_.vacuum({.input_ids_older_than = options_.input_ids,
-                                            .endings_older_than = options_.endings,
-                                            .limit = batch});
-        if (removed >= static_cast<std::int64_t>(batch)) return between_batches;
+        const auto vacuumed = store_.vacuum({.input_ids_older_than = options_.input_ids,
+                                             .endings_older_than = options_.endings,
+                                             .dead_letters_older_than = options_.dead_letters,
+                                             .finished_older_than = options_.finished,
+                                             .limit = batch});
+        if (vacuumed.more) return between_batches;
     } catch (const std::exception& e) {
         options_.warn(fmt::format("vacuum failed and is tried again: {}", e.what()));
     }

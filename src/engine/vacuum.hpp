@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/loop.hpp"
@@ -14,6 +15,8 @@ public:
     struct Options {
         Duration input_ids{};
         Duration endings{};
+        std::optional<Duration> dead_letters;
+        std::optional<Duration> finished;
         std::function<void(const std::string&)> warn;
     };
     Vacuum(store::Store& store, Options options) : store_(store), options_(std::move(options)) {}

@@ -109,7 +109,16 @@ struct SessionOptions {
 struct VacuumRequest {
     std::optional<Duration> input_ids_older_than;
     std::optional<Duration> endings_older_than;
+    std::optional<Duration> dead_letters_older_than;
+    /// Instances that finished longer ago, with everything that belongs to them, unless an item or
+    /// a dead letter of theirs is left. Their ids are free for new instances.
+    std::optional<Duration> finished_older_than;
     std::size_t limit = 1000;  ///< rows of each table in this pass
+};
+
+struct Vacuumed {
+    std::int64_t removed = 0;  ///< input ids, endings, dead letters and instances
+    bool more = false;         ///< another pass would find something to remove
 };
 
 /// Hears of commits by other processes. Used by one thread; `interrupt` by any.
@@ -179,8 +188,8 @@ public:
     virtual std::vector<Message> messages(const std::string& channel, std::int64_t after,
                                           std::size_t limit) = 0;
 
-    /// Removes what retention no longer keeps, a bounded number of rows. Returns how many.
-    virtual std::int64_t vacuum(const VacuumRequest& request) = 0;
+    /// Removes what retention no longer keeps, oldest first, a bounded number of rows.
+    virtual Vacuumed vacuum(const VacuumRequest& request) = 0;
 
     virtual std::unique_ptr<Watch> watch() = 0;
 };

@@ -302,8 +302,10 @@ Operation Generator::vacuum() {
     VacuumRequest request;
     if (chance(50)) request.input_ids_older_than = 1min;
     if (chance(50)) request.endings_older_than = 30s;
+    if (chance(30)) request.dead_letters_older_than = 1min;
+    if (chance(30)) request.finished_older_than = 30s;
     return {"vacuum", [request](Subject& subject) {
-                return fmt::format("{}", subject.store.vacuum(request));
+                return fmt::format("{}", subject.store.vacuum(request).removed);
             }};
 }
 

@@ -145,11 +145,11 @@ TEST_P(Queries, VacuumOldInputIds) {
     commit(on(order("1"), 0).event("A").input("old"));
     clock.advance(1h);
     commit(on(order("1"), 1).event("A").input("young"));
-    EXPECT_EQ(store->vacuum({.input_ids_older_than = 1h}), 0) << "not older than an hour";
+    EXPECT_EQ(store->vacuum({.input_ids_older_than = 1h}).removed, 0) << "not older than an hour";
     clock.advance(1us);
-    EXPECT_EQ(store->vacuum({}), 0) << "nothing was asked for";
-    EXPECT_EQ(store->vacuum({.input_ids_older_than = 1h}), 1);
-    EXPECT_EQ(store->vacuum({.input_ids_older_than = 1h}), 0);
+    EXPECT_EQ(store->vacuum({}).removed, 0) << "nothing was asked for";
+    EXPECT_EQ(store->vacuum({.input_ids_older_than = 1h}).removed, 1);
+    EXPECT_EQ(store->vacuum({.input_ids_older_than = 1h}).removed, 0);
     EXPECT_EQ(commit(on(order("1"), 2).event("A").input("young")).fate, Fate::duplicate);
     EXPECT_EQ(commit(on(order("1"), 2).event("A").input("old")).fate, Fate::committed);
 }
@@ -160,9 +160,9 @@ TEST_P(Queries, VacuumOldEndings) {
     commit(settling().ack(items[0], Ending::rejected, "no"));
     clock.advance(1h);
     commit(settling().ack(items[1], Ending::rejected, "no"));
-    EXPECT_EQ(store->vacuum({.endings_older_than = 1h}), 0);
+    EXPECT_EQ(store->vacuum({.endings_older_than = 1h}).removed, 0);
     clock.advance(1us);
-    EXPECT_EQ(store->vacuum({.endings_older_than = 1h}), 1);
+    EXPECT_EQ(store->vacuum({.endings_older_than = 1h}).removed, 1);
     const auto left = store->endings({});
     ASSERT_EQ(left.size(), 1u);
     EXPECT_EQ(left[0].item, items[1].id);
@@ -178,11 +178,85 @@ TEST_P(Queries, VacuumABoundedNumberOfRows) {
     clock.advance(1h);
     const VacuumRequest request{
         .input_ids_older_than = 1min, .endings_older_than = 1min, .limit = 2};
-    EXPECT_EQ(store->vacuum(request), 4) << "two of each";
-    EXPECT_EQ(store->vacuum(request), 4);
-    EXPECT_EQ(store->vacuum(request), 2);
-    EXPECT_EQ(store->vacuum(request), 0);
+    EXPECT_EQ(store->vacuum(request).removed, 4) << "two of each";
+    EXPECT_EQ(store->vacuum(request).removed, 4);
+    EXPECT_EQ(store->vacuum(request).removed, 2);
+    EXPECT_EQ(store->vacuum(request).removed, 0);
     EXPECT_EQ(instance_ids().size(), 5u);
+}
+
+TEST_P(Queries, VacuumOldDeadLettersAndTheirFailures) {
+    create(order("1"), {"Do", "Do"});
+    const auto items = claim(open_session(24h), {effects("Do")}).items;
+    commit(settling().bury(items[0], "no"));
+    clock.advance(1h);
+    commit(settling().bury(items[1], "no"));
+    EXPECT_EQ(store->vacuum({.dead_letters_older_than = 1h}).removed, 0);
+    clock.advance(1us);
+    EXPECT_EQ(store->vacuum({.dead_letters_older_than = 1h}).removed, 1);
+    const auto left = store->dead_letters({});
+    ASSERT_EQ(left.size(), 1u);
+    EXPECT_EQ(left[0].item.id, items[1].id);
+    EXPECT_EQ(left[0].failures.size(), 1u);
+}
+
+TEST_P(Queries, VacuumFinishedInstancesWithAllThatIsTheirs) {
+    commit(on(order("1"), 0).event("A").input("in").unique("key"));
+    commit(on(order("1"), 1).event("B").finish());
+    commit(on(order("2"), 0).event("A"));
+    clock.advance(1h);
+    commit(on(order("3"), 0).event("A").finish());
+    EXPECT_EQ(store->vacuum({.finished_older_than = 1h}).removed, 0);
+    clock.advance(1us);
+    EXPECT_EQ(store->vacuum({.finished_older_than = 1h}).removed, 1);
+    EXPECT_EQ(store->vacuum({.finished_older_than = 1h}).removed, 0);
+
+    EXPECT_THAT(instance_ids(), ElementsAre("2", "3"));
+    EXPECT_FALSE(load(order("1")).row);
+    EXPECT_THAT(store->journal(order("1"), 0, 10), IsEmpty());
+    const auto followed = store->follow("", 10);
+    ASSERT_EQ(followed.events.size(), 2u);
+    EXPECT_EQ(followed.events[0].instance, order("2"));
+    EXPECT_EQ(followed.events[1].instance, order("3"));
+}
+
+TEST_P(Queries, VacuumLeavesTheIdFreeForANewInstance) {
+    commit(on(order("1"), 0).event("A").input("in").finish());
+    clock.advance(1h);
+    EXPECT_EQ(store->vacuum({.finished_older_than = 1min}).removed, 1);
+    EXPECT_EQ(commit(on(order("1"), 1).event("B")).fate, Fate::stale);
+    EXPECT_EQ(commit(on(order("1"), 0).event("C").input("in")).version, 1);
+    const auto journal = store->journal(order("1"), 0, 10);
+    ASSERT_EQ(journal.size(), 1u);
+    EXPECT_EQ(journal[0].event.name, "C");
+    EXPECT_EQ(store->follow("", 10).events.size(), 1u) << "only those of the new one";
+}
+
+TEST_P(Queries, VacuumNoFinishedInstanceThatHasWorkOrADeadLetter) {
+    commit(on(order("1"), 0).event("A").effect("Do").finish());
+    clock.advance(1h);
+    EXPECT_EQ(store->vacuum({.finished_older_than = 1min}).removed, 0) << "an effect waits";
+    const Item item = claim_one(open_session(24h), effects("Do"));
+    EXPECT_EQ(store->vacuum({.finished_older_than = 1min}).removed, 0) << "it is claimed";
+    commit(settling().bury(item, "no"));
+    EXPECT_EQ(store->vacuum({.finished_older_than = 1min}).removed, 0) << "it is a dead letter";
+    store->discard_dead_letters({});
+    EXPECT_EQ(store->vacuum({.finished_older_than = 1min}).removed, 1);
+}
+
+TEST_P(Queries, VacuumLongJournalsInSeveralPasses) {
+    commit(on(order("1"), 0).event("A").event("A").event("A").event("A").event("A").finish());
+    commit(on(order("2"), 0).event("A").finish());
+    clock.advance(1h);
+    const VacuumRequest request{.finished_older_than = 1min, .limit = 2};
+    const auto first = store->vacuum(request);
+    EXPECT_EQ(first.removed, 2);
+    EXPECT_TRUE(first.more);
+    EXPECT_THAT(store->follow("", 10).events, IsEmpty()) << "nothing of them is seen any more";
+    int passes = 0;
+    while (store->vacuum(request).more && passes < 10) ++passes;
+    EXPECT_LT(passes, 10);
+    EXPECT_THAT(instance_ids(), IsEmpty());
 }
 
 TEST_P(Queries, TellTheStoresTime) {

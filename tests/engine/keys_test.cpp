@@ -179,6 +179,36 @@ TEST_P(Keys, OfInputsAreForgottenAfterTheirRetention) {
     EXPECT_EQ(some.state("c")->total, 2);
 }
 
+TEST_P(Keys, OfFinishedInstancesAreFreeAfterTheirRetention) {
+    auto brief = options();
+    brief.finished_retention = 1h;
+    auto short_lived = open(brief);
+    auto some = short_lived->add<Signup>("signup");
+    some.send("s", Signup::Begin{"ada", ""}, {.input_id = "i"});
+    some.send("s", Signup::Leave{"ada"});
+    advance(*short_lived, 59min);
+    EXPECT_TRUE(some.send("s", Signup::Begin{"ada", ""}).finished());
+    advance(*short_lived, 2min);
+    EXPECT_FALSE(some.state("s")) << "also where the state was cached";
+    const auto again = some.send("s", Signup::Begin{"ada", ""}, {.input_id = "i"});
+    EXPECT_TRUE(again.accepted());
+    EXPECT_FALSE(again.duplicate());
+    EXPECT_EQ(again.version(), 1);
+    EXPECT_EQ(some.journal("s").size(), 1u);
+}
+
+TEST_P(Keys, OfFinishedInstancesAreFreeForASendThatHasNotLooked) {
+    auto brief = options();
+    brief.finished_retention = 1h;
+    auto short_lived = open(brief);
+    auto some = short_lived->add<Signup>("signup");
+    some.send("s", Signup::Begin{"ada", ""});
+    some.send("s", Signup::Leave{"ada"});
+    advance(*short_lived, 2h);
+    EXPECT_TRUE(some.send("s", Signup::Begin{"ada", ""}).accepted());
+    EXPECT_EQ(some.state("s")->begun, 1);
+}
+
 class SharedKeys : public SharedEngineTest {};
 INSTANTIATE_TEST_SUITE_P(Stores, SharedKeys, shared_stores(), name_of);
 

@@ -32,6 +32,8 @@ CREATE TABLE pawl_dead_letter (
     reason       TEXT NOT NULL,
     payload      BLOB NOT NULL
 );
+CREATE INDEX pawl_dead_letter_by_time ON pawl_dead_letter (died_at);
+CREATE INDEX pawl_dead_letter_of_instance ON pawl_dead_letter (instance);
 CREATE TABLE pawl_ending (
     item     INTEGER PRIMARY KEY,
     line     INTEGER NOT NULL,
@@ -42,6 +44,7 @@ CREATE TABLE pawl_ending (
     reason   TEXT
 );
 CREATE INDEX pawl_ending_by_time ON pawl_ending (at);
+CREATE INDEX pawl_ending_of_instance ON pawl_ending (instance);
 CREATE TABLE pawl_event (
     position     INTEGER PRIMARY KEY,
     instance     INTEGER NOT NULL,
@@ -104,6 +107,7 @@ CREATE TABLE pawl_instance (
     unique_key  BLOB,
     UNIQUE (type, id)
 );
+CREATE INDEX pawl_instance_finished ON pawl_instance (finished_at) WHERE finished_at IS NOT NULL;
 CREATE TABLE pawl_item (
     id           INTEGER PRIMARY KEY,
     line         INTEGER NOT NULL,
@@ -168,6 +172,9 @@ CREATE TABLE pawl_meta (
 CREATE TABLE pawl_name (
     ref  INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
+);
+CREATE TABLE pawl_removed (
+    instance INTEGER PRIMARY KEY
 );
 CREATE TABLE pawl_session (
     id    INTEGER PRIMARY KEY,

@@ -131,7 +131,7 @@ public:
         return memory::list_messages(state_, channel, after, limit);
     }
 
-    std::int64_t vacuum(const VacuumRequest& request) override {
+    Vacuumed vacuum(const VacuumRequest& request) override {
         const std::lock_guard lock{mutex_};
         return memory::vacuum(state_, now(), request);
     }

@@ -77,13 +77,13 @@ std::vector<StoredEvent> read_journal(const State& state, const InstanceName& na
 InstancePage list_instances(const State& state, const InstanceFilter& filter) {
     InstancePage page;
     for (auto seen = parse_cursor(filter.cursor); seen < state.by_creation.size(); ++seen) {
-        const InstanceRow& row = state.instances.at(state.by_creation[seen]).row;
-        if (!matches(filter, row)) continue;
+        const Instance* instance = find(state, state.by_creation[seen]);
+        if (!instance || !matches(filter, instance->row)) continue;
         if (page.rows.size() == filter.limit) {
             page.next = std::to_string(seen);
             return page;
         }
-        page.rows.push_back(row);
+        page.rows.push_back(instance->row);
     }
     return page;
 }
@@ -92,7 +92,7 @@ Followed follow_journal(const State& state, const std::string& cursor, std::size
     Followed followed;
     auto seen = parse_cursor(cursor);
     for (; seen < state.journal.size() && followed.events.size() < limit; ++seen)
-        followed.events.push_back(state.journal[seen]);
+        if (state.journal[seen].position != 0) followed.events.push_back(state.journal[seen]);
     followed.cursor = std::to_string(seen);
     return followed;
 }

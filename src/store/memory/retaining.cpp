@@ -1,6 +1,7 @@
 #include "store/memory/retaining.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace pawl::store::memory {
 namespace {
@@ -31,6 +32,52 @@ ItemRow revived(const DeadLetter& letter, Time now) {
     row.item.losses = 0;
     row.item.losses_alone = 0;
     return row;
+}
+
+std::size_t remove_dead_letters(State& state, Time before, std::size_t limit) {
+    std::set<std::pair<Time, ItemId>> oldest;
+    for (const auto& [id, letter] : state.dead_letters)
+        if (letter.died_at < before) oldest.emplace(letter.died_at, id);
+    std::size_t removed = 0;
+    for (const auto& [died_at, id] : oldest)
+        if (removed < limit) removed += state.dead_letters.erase(id);
+    return removed;
+}
+
+bool has_work(const State& state, const InstanceName& name) {
+    return std::ranges::any_of(state.items.rows(),
+                               [&](const auto& row) { return row.second.item.instance == name; }) ||
+           std::ranges::any_of(state.dead_letters, [&](const auto& letter) {
+               return letter.second.item.instance == name;
+           });
+}
+
+// What cursors count stays in its place, empty.
+void remove_instance(State& state, std::size_t number) {
+    const auto at = state.instances.find(state.by_creation[number]);
+    for (const auto position : at->second.positions) state.journal[position - 1] = {};
+    std::erase_if(state.endings,
+                  [&](const auto& ending) { return ending.second.instance == at->first; });
+    state.instances.erase(at);
+    state.by_creation[number] = {};
+}
+
+std::size_t remove_finished(State& state, Time before, std::size_t limit) {
+    std::set<std::pair<Time, std::size_t>> oldest;
+    for (std::size_t number = 0; number < state.by_creation.size(); ++number) {
+        const auto at = state.instances.find(state.by_creation[number]);
+        if (at == state.instances.end()) continue;
+        const auto& finished_at = at->second.row.finished_at;
+        if (finished_at && *finished_at < before && !has_work(state, at->first))
+            oldest.emplace(*finished_at, number);
+    }
+    std::size_t removed = 0;
+    for (const auto& [finished_at, number] : oldest) {
+        if (removed == limit) break;
+        remove_instance(state, number);
+        ++removed;
+    }
+    return removed;
 }
 
 }  // namespace
@@ -69,21 +116,30 @@ std::int64_t discard_dead_letters(State& state, const DeadLetterFilter& filter) 
     return static_cast<std::int64_t>(letters.size());
 }
 
-std::int64_t vacuum(State& state, Time now, const VacuumRequest& request) {
-    std::size_t inputs = 0;
-    if (request.input_ids_older_than)
+Vacuumed vacuum(State& state, Time now, const VacuumRequest& request) {
+    Vacuumed vacuumed;
+    const auto count = [&](std::size_t removed) {
+        vacuumed.removed += static_cast<std::int64_t>(removed);
+        vacuumed.more = vacuumed.more || removed == request.limit;
+    };
+    if (request.input_ids_older_than) {
+        std::size_t inputs = 0;
         for (auto& [name, instance] : state.instances)
             inputs += std::erase_if(instance.inputs, [&, left = request.limit -
                                                                 inputs](const auto& entry) mutable {
                 return entry.second.at < now - *request.input_ids_older_than && left > 0 && left--;
             });
-    std::size_t endings = 0;
+        count(inputs);
+    }
     if (request.endings_older_than)
-        endings =
-            std::erase_if(state.endings, [&, left = request.limit](const auto& entry) mutable {
-                return entry.second.at < now - *request.endings_older_than && left > 0 && left--;
-            });
-    return static_cast<std::int64_t>(inputs + endings);
+        count(std::erase_if(state.endings, [&, left = request.limit](const auto& entry) mutable {
+            return entry.second.at < now - *request.endings_older_than && left > 0 && left--;
+        }));
+    if (request.dead_letters_older_than)
+        count(remove_dead_letters(state, now - *request.dead_letters_older_than, request.limit));
+    if (request.finished_older_than)
+        count(remove_finished(state, now - *request.finished_older_than, request.limit));
+    return vacuumed;
 }
 
 }  // namespace pawl::store::memory

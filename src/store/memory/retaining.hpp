@@ -11,6 +11,6 @@ std::int64_t count_dead_letters(const State& state, const DeadLetterFilter& filt
 std::int64_t retry_dead_letters(State& state, Time now, const DeadLetterFilter& filter);
 std::int64_t discard_dead_letters(State& state, const DeadLetterFilter& filter);
 
-std::int64_t vacuum(State& state, Time now, const VacuumRequest& request);
+Vacuumed vacuum(State& state, Time now, const VacuumRequest& request);
 
 }  // namespace pawl::store::memory

@@ -33,9 +33,9 @@ struct Session {
 
 struct State {
     std::map<InstanceName, Instance> instances;
-    std::vector<InstanceName> by_creation;
+    std::vector<InstanceName> by_creation;  ///< an empty name was removed
     std::map<std::pair<std::string, std::string>, InstanceName> unique_keys;  ///< by type and key
-    std::deque<StoredEvent> journal;  ///< the event at position n is at n - 1
+    std::deque<StoredEvent> journal;  ///< the event at position n is at n - 1; position 0: removed
     ItemTable items;
     std::map<ItemId, DeadLetter> dead_letters;
     std::map<ItemId, RecordedEnding> endings;

@@ -134,19 +134,51 @@ std::int64_t Retaining::discard_dead_letters(const DeadLetterFilter& filter) {
     });
 }
 
-std::int64_t Retaining::vacuum(const VacuumRequest& request) {
+Vacuumed Retaining::vacuum(const VacuumRequest& request) {
     return in_write(database_, Purpose::group, [&](Connection& connection) {
         const Time now = database_.now();
         const auto limit = limit_of(request.limit);
-        std::int64_t removed = 0;
+        Vacuumed vacuumed;
+        const auto count = [&](std::int64_t removed) {
+            vacuumed.removed += removed;
+            vacuumed.more = vacuumed.more || removed == limit;
+        };
         if (request.input_ids_older_than)
-            removed +=
-                connection.run(sql_.inputs.vacuum, {now - *request.input_ids_older_than, limit});
+            count(connection.run(sql_.inputs.vacuum, {now - *request.input_ids_older_than, limit}));
         if (request.endings_older_than)
-            removed +=
-                connection.run(sql_.endings.vacuum, {now - *request.endings_older_than, limit});
-        return removed;
+            count(connection.run(sql_.endings.vacuum, {now - *request.endings_older_than, limit}));
+        if (request.dead_letters_older_than)
+            count(remove_dead_letters(connection, now - *request.dead_letters_older_than, limit));
+        if (request.finished_older_than)
+            count(remove_finished(connection, now - *request.finished_older_than, limit));
+        const auto events = connection.run(sql_.removed.events, {limit});
+        connection.run(sql_.removed.forget);
+        vacuumed.more = vacuumed.more || events == limit;
+        return vacuumed;
     });
+}
+
+std::int64_t Retaining::remove_dead_letters(Connection& connection, Time before,
+                                            std::int64_t limit) {
+    Rows letters;
+    connection.query(sql_.dead_letters.expired, {before, limit},
+                     [&](const Row& row) { letters.add({row.number(0)}); });
+    lock(connection, letters);
+    connection.run(sql_.failures.remove, letters);
+    return connection.run(sql_.dead_letters.remove, letters);
+}
+
+// An instance goes at once, and nobody sees its events any more. They may be many: they are removed
+// in passes of their own.
+std::int64_t Retaining::remove_finished(Connection& connection, Time before, std::int64_t limit) {
+    Rows instances;
+    connection.query(sql_.instances.expired, {before, limit},
+                     [&](const Row& row) { instances.add({row.number(0)}); });
+    connection.run(sql_.removed.add, instances);
+    connection.run(sql_.inputs.remove, instances);
+    connection.run(sql_.snapshots.remove, instances);
+    connection.run(sql_.endings.remove, instances);
+    return connection.run(sql_.instances.remove, instances);
 }
 
 }  // namespace pawl::store::sql

@@ -17,7 +17,7 @@ public:
     std::int64_t count_dead_letters(const DeadLetterFilter& filter);
     std::int64_t retry_dead_letters(const DeadLetterFilter& filter);
     std::int64_t discard_dead_letters(const DeadLetterFilter& filter);
-    std::int64_t vacuum(const VacuumRequest& request);
+    Vacuumed vacuum(const VacuumRequest& request);
 
 private:
     /// Oldest id first, without their failures.
@@ -25,6 +25,8 @@ private:
     void lock(Connection& connection, const Rows& letters);
     std::int64_t revive(Connection& connection, const std::vector<DeadLetter>& letters,
                         std::size_t limit);
+    std::int64_t remove_dead_letters(Connection& connection, Time before, std::int64_t limit);
+    std::int64_t remove_finished(Connection& connection, Time before, std::int64_t limit);
 
     Database& database_;
     const Statements& sql_;

@@ -63,9 +63,7 @@ public:
     std::int64_t discard_dead_letters(const DeadLetterFilter& filter) override {
         return retaining_.discard_dead_letters(filter);
     }
-    std::int64_t vacuum(const VacuumRequest& request) override {
-        return retaining_.vacuum(request);
-    }
+    Vacuumed vacuum(const VacuumRequest& request) override { return retaining_.vacuum(request); }
 
     std::vector<InboxRow> inbox(const InstanceName& to, std::size_t limit) override {
         return reading_.inbox(to, limit);

@@ -52,7 +52,20 @@ inline constexpr Statements standard_statements{
                AND ($4 IS NULL OR tenant = $4)
                AND ($5 IS NULL OR (finished_at IS NOT NULL) = $5)
                AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
-             ORDER BY +ref LIMIT $8)"},
+             ORDER BY +ref LIMIT $8)",
+         .expired = R"(
+            SELECT ref FROM pawl_instance n
+             WHERE finished_at < $1
+               AND NOT EXISTS (SELECT 1 FROM pawl_item i WHERE i.instance = n.ref)
+               AND NOT EXISTS (SELECT 1 FROM pawl_dead_letter d WHERE d.instance = n.ref)
+             ORDER BY finished_at, ref LIMIT $2)",
+         .remove = "DELETE FROM pawl_instance WHERE ref = $1"},
+    .removed = {.add = "INSERT INTO pawl_removed (instance) VALUES ($1)",
+                .events = "DELETE FROM pawl_event WHERE position IN (SELECT e.position "
+                          "FROM pawl_removed r JOIN pawl_event e ON e.instance = r.instance "
+                          "LIMIT $1)",
+                .forget = "DELETE FROM pawl_removed WHERE NOT EXISTS (SELECT 1 FROM pawl_event e "
+                          "WHERE e.instance = pawl_removed.instance)"},
     .events = {.add = "INSERT INTO pawl_event (position, instance, sequence, at, name, kind, "
                       "encoding, id, causation, correlation, conversation, tenant, trace, payload) "
                       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
@@ -74,14 +87,16 @@ inline constexpr Statements standard_statements{
                          "SET sequence = excluded.sequence, version = excluded.version, "
                          "encoding = excluded.encoding, payload = excluded.payload",
                   .load = "SELECT sequence, version, encoding, payload FROM pawl_snapshot "
-                          "WHERE instance = $1 AND version = $2 AND sequence <= $3"},
+                          "WHERE instance = $1 AND version = $2 AND sequence <= $3",
+                  .remove = "DELETE FROM pawl_snapshot WHERE instance = $1"},
     .inputs = {.find = "SELECT version FROM pawl_input WHERE instance = $1 AND input_id = $2",
                .add = "INSERT INTO pawl_input (instance, input_id, version, at) "
                       "VALUES ($1, $2, $3, $4)",
                // Only the oldest rows are looked at, so that a pass is always short.
                .vacuum = "DELETE FROM pawl_input WHERE number IN (SELECT number FROM (SELECT "
                          "number, at FROM pawl_input ORDER BY number LIMIT $2) AS oldest "
-                         "WHERE at < $1)"},
+                         "WHERE at < $1)",
+               .remove = "DELETE FROM pawl_input WHERE instance = $1"},
     .unique_keys = {.find = "SELECT k.instance, n.id FROM pawl_unique_key k "
                             "JOIN pawl_instance n ON n.ref = k.instance "
                             "WHERE k.type = $1 AND k.key = $2",
@@ -203,7 +218,9 @@ inline constexpr Statements standard_statements{
              WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
                AND ($4 IS NULL OR l.name = $4) AND ($5 IS NULL OR instr(i.reason, $5) > 0)
                AND ($6 IS NULL OR i.died_at >= $6) AND ($7 IS NULL OR i.died_at < $7)
-               AND ($8 IS NULL OR n.id = $8))"},
+               AND ($8 IS NULL OR n.id = $8))",
+                     .expired = "SELECT id FROM pawl_dead_letter WHERE died_at < $1 "
+                                "ORDER BY died_at, id LIMIT $2"},
     .endings = {.add = "INSERT INTO pawl_ending (item, line, instance, ending, at, key, reason) "
                        "VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 .page = R"(
@@ -214,7 +231,8 @@ inline constexpr Statements standard_statements{
                AND ($4 IS NULL OR l.name = $4) AND ($6 IS NULL OR n.id = $6)
              ORDER BY e.item LIMIT $5)",
                 .vacuum = "DELETE FROM pawl_ending WHERE item IN (SELECT item FROM pawl_ending "
-                          "WHERE at < $1 ORDER BY at LIMIT $2)"},
+                          "WHERE at < $1 ORDER BY at LIMIT $2)",
+                .remove = "DELETE FROM pawl_ending WHERE instance = $1"},
     .inbox = {.add = "INSERT INTO pawl_inbox (position, type, id, shard, at, encoding, name, "
                      "input_id, causation, correlation, conversation, tenant, trace, payload) "
                      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",

@@ -30,7 +30,16 @@ struct Statements {
         Statement update;  ///< bulk (ref, version, updated_at, finished_at, unique_key)
         Statement page;
         Statement page_of_prefix;
+        Statement expired;  ///< (finished before, limit): refs of those without work, oldest first
+        Statement remove;   ///< bulk (ref)
     } instances;
+
+    /// Of instances that were removed while their events are still there.
+    struct Removed {
+        Statement add;     ///< bulk (instance)
+        Statement events;  ///< (limit): removes some of their events
+        Statement forget;  ///< those that have no events left
+    } removed;
 
     struct Events {
         Statement add;      ///< bulk
@@ -41,14 +50,16 @@ struct Statements {
     } events;
 
     struct Snapshots {
-        Statement set;   ///< bulk
-        Statement load;  ///< bulk (instance, version of the code, up to)
+        Statement set;     ///< bulk
+        Statement load;    ///< bulk (instance, version of the code, up to)
+        Statement remove;  ///< bulk (instance)
     } snapshots;
 
     struct Inputs {
         Statement find;  ///< bulk (instance, input id)
         Statement add;   ///< bulk
         Statement vacuum;
+        Statement remove;  ///< bulk (instance)
     } inputs;
 
     struct UniqueKeys {
@@ -102,12 +113,14 @@ struct Statements {
         Statement page;
         Statement rows;  ///< bulk (id), with the filter
         Statement count;
+        Statement expired;  ///< (died before, limit): ids, oldest first
     } dead_letters;
 
     struct Endings {
         Statement add;  ///< bulk
         Statement page;
         Statement vacuum;
+        Statement remove;  ///< bulk (instance)
     } endings;
 
     struct Inbox {

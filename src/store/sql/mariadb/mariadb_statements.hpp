@@ -68,6 +68,18 @@ constexpr void set_journal(Statements& s) {
            AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
          ORDER BY ref LIMIT $8)";
 
+    s.instances.expired = R"(
+        SELECT ref FROM pawl_instance n FORCE INDEX (pawl_instance_finished)
+         WHERE finished_at < $1
+           AND NOT EXISTS (SELECT 1 FROM pawl_item i WHERE i.instance = n.ref)
+           AND NOT EXISTS (SELECT 1 FROM pawl_dead_letter d WHERE d.instance = n.ref)
+         ORDER BY finished_at, ref LIMIT $2 FOR UPDATE SKIP LOCKED)";
+    s.removed.events = R"(
+        DELETE e FROM (SELECT v.position FROM pawl_removed r
+                              STRAIGHT_JOIN pawl_event v FORCE INDEX (pawl_event_of_instance)
+                                 ON v.instance = r.instance LIMIT $1) d
+                      STRAIGHT_JOIN pawl_event e ON e.position = d.position)";
+
     s.events.load = R"(
         SELECT STRAIGHT_JOIN k.n, e.name, e.kind, e.encoding, e.id, e.payload
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', instance BIGINT PATH '$[1]',

@@ -6,6 +6,7 @@
 --   pawl_snapshot     the state after some event, so that loading need not read from the start
 --   pawl_input        input ids that were applied, each with the version it led to
 --   pawl_unique_key   keys held by active instances
+--   pawl_removed      instances that are gone, while their events are being removed
 --
 --   pawl_item         work to claim: effects and timers. An item waits (due_at), or is claimed by a
 --                     session (session, fence; due_at is NULL), and is deleted when it is done
@@ -76,7 +77,13 @@ CREATE TABLE IF NOT EXISTS pawl_instance (
     finished_at BIGINT,
     tenant      VARCHAR(255),
     unique_key  VARBINARY(255),
-    UNIQUE KEY pawl_instance_by_name (type, id)
+    UNIQUE KEY pawl_instance_by_name (type, id),
+    KEY pawl_instance_finished (finished_at)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- Instances that vacuum has removed, until their events are removed too.
+CREATE TABLE IF NOT EXISTS pawl_removed (
+    instance BIGINT PRIMARY KEY
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS pawl_event (
@@ -203,7 +210,9 @@ CREATE TABLE IF NOT EXISTS pawl_dead_letter (
     trace        VARCHAR(255),
     last_error   LONGTEXT,
     reason       LONGTEXT NOT NULL,
-    payload      LONGBLOB NOT NULL
+    payload      LONGBLOB NOT NULL,
+    KEY pawl_dead_letter_of_instance (instance),
+    KEY pawl_dead_letter_by_time (died_at)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS pawl_ending (
@@ -214,7 +223,8 @@ CREATE TABLE IF NOT EXISTS pawl_ending (
     at       BIGINT NOT NULL,
     `key`    VARBINARY(255),
     reason   LONGTEXT,
-    KEY pawl_ending_by_time (at)
+    KEY pawl_ending_by_time (at),
+    KEY pawl_ending_of_instance (instance)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS pawl_inbox (

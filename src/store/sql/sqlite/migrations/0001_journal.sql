@@ -6,6 +6,7 @@
 --   pawl_snapshot     the state after some event, so that loading need not read from the start
 --   pawl_input        input ids that were applied, each with the version it led to
 --   pawl_unique_key   keys held by active instances
+--   pawl_removed      instances that are gone, while their events are being removed
 --
 --   pawl_item         work to claim: effects and timers. An item waits (due_at), or is claimed by a
 --                     session (session, fence; due_at is NULL), and is deleted when it is done
@@ -71,6 +72,12 @@ CREATE TABLE pawl_instance (
     tenant      TEXT,
     unique_key  BLOB,
     UNIQUE (type, id)
+);
+CREATE INDEX pawl_instance_finished ON pawl_instance (finished_at) WHERE finished_at IS NOT NULL;
+
+-- Instances that vacuum has removed, until their events are removed too.
+CREATE TABLE pawl_removed (
+    instance INTEGER PRIMARY KEY
 );
 
 CREATE TABLE pawl_event (
@@ -187,6 +194,8 @@ CREATE TABLE pawl_dead_letter (
     reason       TEXT NOT NULL,
     payload      BLOB NOT NULL
 );
+CREATE INDEX pawl_dead_letter_of_instance ON pawl_dead_letter (instance);
+CREATE INDEX pawl_dead_letter_by_time ON pawl_dead_letter (died_at);
 
 CREATE TABLE pawl_ending (
     item     INTEGER PRIMARY KEY,
@@ -198,6 +207,7 @@ CREATE TABLE pawl_ending (
     reason   TEXT
 );
 CREATE INDEX pawl_ending_by_time ON pawl_ending (at);
+CREATE INDEX pawl_ending_of_instance ON pawl_ending (instance);
 
 CREATE TABLE pawl_inbox (
     position     INTEGER PRIMARY KEY,
