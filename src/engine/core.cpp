@@ -253,7 +253,7 @@ OutcomeRecord Core::send(Sending sending) {
 }
 
 void Core::send(Sending sending, detail::Completion done) {
-    auto request = std::make_unique<CallbackRequest>(std::move(done));
+    auto request = std::make_unique<CallbackRequest>(std::move(done), logged("a callback"));
     prepare(*request, std::move(sending));
     instances_.send(std::move(request));
     if (!started_) drain_callbacks();

@@ -209,7 +209,14 @@ void Instances::abandon(CachedInstance& instance, std::unique_ptr<Request> reque
     }
     request->instance.reset();
     auto* raw = request.get();
-    raw->finish(std::move(request), {}, std::move(error));
+    if (raw->finishes_quickly(true)) return raw->finish(std::move(request), {}, std::move(error));
+    // Not here: this thread decides for the instance, and may be anybody's.
+    raw->outcome_ = {};
+    raw->error_ = std::move(error);
+    parts_.callbacks.post([request = std::move(request)]() mutable {
+        auto* one = request.get();
+        one->resume(std::move(request));
+    });
 }
 
 void Instances::ensure_state(CachedInstance& instance, const Request& request) {
@@ -242,38 +249,40 @@ void Instances::plan(CachedInstance& instance, Request& request) {
     request.chain = instance.chain;
     plan_confirmation(instance, request);
 
-    if (workflow.model->finished(*instance.state)) {
-        request.outcome_.kind = OutcomeRecord::Kind::finished;
-    } else {
-        detail::Draft draft;
-        bool touched = false;
-        try {
+    bool finished = false;
+    detail::Draft draft;
+    bool touched = false;
+    try {
+        finished = workflow.model->finished(*instance.state);
+        if (!finished)
             draft = request.input->decide(*instance.state, {parts_.store.now(), *uuids_}, touched);
-        } catch (const std::exception& e) {
-            request.error_ = workflow_error(request, e.what());
-        } catch (...) {
-            request.error_ = workflow_error(request, not_standard);
-        }
-        if (request.error_) {
-            // The answer is only given once the version it was thrown on is confirmed. A state that
-            // is whole is kept: those behind rest on what is still on its way.
-            if (touched) instance.forget();
-            return;
-        }
-        if (!draft.rejected) {
-            try {
-                return plan_accepted(instance, request, std::move(draft));
-            } catch (...) {
-                // Something is over its limit. That, too, is answered only on a current version.
-                request.error_ = caught(request);
-            }
-            cancel_born(request);
-            plan_confirmation(instance, request);
-            instance.forget();  // it has evolved already
-            return;
-        }
+    } catch (const std::exception& e) {
+        request.error_ = workflow_error(request, e.what());
+    } catch (...) {
+        request.error_ = workflow_error(request, not_standard);
+    }
+    if (request.error_) {
+        // The answer is only given once the version it was thrown on is confirmed. A state that
+        // is whole is kept: those behind rest on what is still on its way.
+        if (touched) instance.forget();
+        return;
+    }
+    if (finished) {
+        request.outcome_.kind = OutcomeRecord::Kind::finished;
+    } else if (draft.rejected) {
         request.outcome_.kind = OutcomeRecord::Kind::rejected;
         request.outcome_.reason = std::move(draft.rejection);
+    } else {
+        try {
+            return plan_accepted(instance, request, std::move(draft));
+        } catch (...) {
+            // Something is over its limit. That, too, is answered only on a current version.
+            request.error_ = caught(request);
+        }
+        cancel_born(request);
+        plan_confirmation(instance, request);
+        instance.forget();  // it has evolved already
+        return;
     }
     if (request.settlement) {
         auto settlement = *request.settlement;
