@@ -25,6 +25,7 @@ public:
     void finish(std::unique_ptr<Request> self, OutcomeRecord outcome,
                 std::exception_ptr error) override;
     bool finishes_quickly(bool) const override { return true; }
+    bool is_waited_for() const override { return true; }
     bool hand_over(const std::shared_ptr<CachedInstance>& instance) override;
 
 private:

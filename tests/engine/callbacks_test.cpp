@@ -26,6 +26,23 @@ struct Moody {
     }
 };
 
+/// Each decision waits until all are let go.
+struct Slow {
+    struct Step {};
+    using Input = std::variant<Step>;
+    struct Stepped {};
+    using Event = std::variant<Stepped>;
+    int steps = 0;
+    static inline Watched<bool>* inside = nullptr;
+    static inline Watched<bool>* gate = nullptr;
+    void evolve(const Stepped&) { ++steps; }
+    Decision<Slow> decide(const Step&) const {
+        inside->change([](bool& value) { value = true; });
+        gate->wait([](bool is_open) { return is_open; });
+        return Stepped{};
+    }
+};
+
 /// Holds every group back until it is opened.
 struct Gate {
     Watched<int> waiting;
@@ -107,6 +124,40 @@ TEST_P(Callbacks, MaySendToTheirInstanceWhateverTheyAreTold) {
         });
         EXPECT_EQ(version.get_future().get(), 2);
     }
+}
+
+TEST_P(Callbacks, MayAllWaitForAnInstanceThatManyInputsWaitFor) {
+    Watched<bool> inside;
+    Watched<bool> gate;
+    Slow::inside = &inside;
+    Slow::gate = &gate;
+    auto engine = open(Options{});
+    auto slow = engine->add<Slow>("slow");
+    auto moods = engine->add<Moody>("moody");
+    engine->start();
+    auto first = std::async(std::launch::async, [&] { return slow.send("hot", Slow::Step{}); });
+    ASSERT_TRUE(inside.wait([](bool value) { return value; }));
+    std::vector<std::future<Outcome<Slow>>> crowd;
+    for (int i = 0; i < 200; ++i) crowd.push_back(slow.send_async("hot", Slow::Step{}));
+    // More callbacks than there are threads for them, and each waits for its own input there.
+    constexpr int callbacks = 4;
+    Watched<int> begun;
+    Watched<int> accepted;
+    for (int i = 0; i < callbacks; ++i) {
+        moods.send_async("m-" + std::to_string(i), Moody::Poke{}, {},
+                         [&](Answered, std::exception_ptr) {
+                             begun.change([](int& n) { ++n; });
+                             const auto outcome = slow.send("hot", Slow::Step{}, {.timeout = 10s});
+                             accepted.change([&](int& n) { n += outcome.accepted(); });
+                         });
+        // The first two each on a thread.
+        EXPECT_TRUE(begun.wait([&](int n) { return n >= std::min(i + 1, 2); }));
+    }
+    gate.change([](bool& is_open) { is_open = true; });
+    EXPECT_TRUE(first.get().accepted());
+    for (auto& one : crowd) EXPECT_TRUE(one.get().accepted());
+    EXPECT_TRUE(accepted.wait([](int n) { return n == callbacks; }));
+    EXPECT_EQ(slow.state("hot")->steps, 201 + callbacks);
 }
 
 TEST_P(Callbacks, CantStopTheEngineThatCallsThem) {
