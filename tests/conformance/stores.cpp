@@ -1,5 +1,10 @@
 #include "conformance/stores.hpp"
 
+#include <cstdlib>
+
+#ifdef PAWL_POSTGRES
+#include "conformance/postgres_schema.hpp"
+#endif
 #include "conformance/temporary_directory.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/sql/sqlite/sqlite_store.hpp"
@@ -18,12 +23,30 @@ Database sqlite(const Clock& clock) {
         .open = [&clock, directory, path] { return open_sqlite({.path = path, .clock = &clock}); }};
 }
 
+#ifdef PAWL_POSTGRES
+Database postgres(const Clock& clock) {
+    const auto schema = std::make_shared<PostgresSchema>();
+    return {.open = [&clock, schema] {
+        auto options = schema->options();
+        options.clock = &clock;
+        return open_postgres(options);
+    }};
+}
+#endif
+
+std::string missing(const char* server) {
+    return std::getenv(server) ? "" : std::string{server} + " names no server: run ./dev test";
+}
+
 }  // namespace
 
 std::vector<StoreUnderTest> stores_under_test() {
     return {
         {.name = "memory", .create = memory},
         {.name = "sqlite", .create = sqlite},
+#ifdef PAWL_POSTGRES
+        {.name = "postgres", .create = postgres, .missing = missing("PAWL_TEST_POSTGRES")},
+#endif
     };
 }
 

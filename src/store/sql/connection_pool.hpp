@@ -32,11 +32,12 @@ public:
         : options_(std::move(options)), open_(std::move(open)) {}
 
     /// Waits until one is free, or until the server can be reached again. Throws `busy` if none
-    /// became free, or what opening failed with, when the deadline has passed.
-    C& take() {
+    /// became free, or what opening failed with, when the deadline has passed. There are `extra`
+    /// more for a caller that must not wait for the others.
+    C& take(std::size_t extra = 0) {
         const auto deadline = Steady::now() + options_.deadline;
         std::unique_lock lock{mutex_};
-        const auto usable = [&] { return !free_.empty() || open_count_ < options_.size; };
+        const auto usable = [&] { return !free_.empty() || open_count_ < options_.size + extra; };
         if (!freed_.wait_until(lock, deadline, usable))
             throw Error{Code::busy, "all " + std::to_string(options_.size) + ' ' + options_.what +
                                         " are in use: give it more time or more connections"};

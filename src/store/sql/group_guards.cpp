@@ -1,4 +1,5 @@
 // What the guards of a group need, read once for each row however many Commits look at it.
+#include <tuple>
 #include <utility>
 
 #include "store/sql/group.hpp"
@@ -69,15 +70,24 @@ void Group::read_inputs() {
 void Group::read_unique_keys() {
     rows_.keys.clear();
     std::vector<NameView> asked;
-    for (const auto& commit : run_.commits) {
-        if (!commit.append || commit.append->unique_key.empty()) continue;
-        const auto& instance = instances_[instance_of(*commit.append)];
-        const NameView key{commit.append->instance.type, commit.append->unique_key};
-        if (!unique_keys_.try_emplace(key).second || !instance.type) continue;
+    const auto ask = [&](const GroupInstance& instance, std::string_view id) {
+        const NameView key{instance.name.type, id};
+        if (!unique_keys_.try_emplace(key).second || !instance.type) return;
         asked.push_back(key);
-        rows_.keys.add({*instance.type, bytes(key.id)});
+        rows_.keys.add({*instance.type, bytes(id)});
+    };
+    for (const auto& commit : run_.commits) {
+        if (!commit.append) continue;
+        const auto& [append, instance] =
+            std::tie(*commit.append, instances_[instance_of(*commit.append)]);
+        if (!append.unique_key.empty()) ask(instance, append.unique_key);
+        // One that it will free is locked now, and not behind the items: keys come before them.
+        if ((append.finished || !append.unique_key.empty()) && !instance.unique_key.empty())
+            ask(instance, freed_keys_.emplace_back(instance.unique_key));
     }
-    connection_->query(sql_.unique_keys.lock, rows_.keys, [&](std::size_t key, const Row& row) {
+    const bool reads = run_.access == Access::read;
+    const auto lock = reads ? sql_.unique_keys.find : sql_.unique_keys.lock;
+    connection_->query(lock, rows_.keys, [&](std::size_t key, const Row& row) {
         unique_keys_[asked[key]] = {.holder = row.number(0),
                                     .holder_id = std::string{row.view(1)},
                                     .holder_before = row.number(0)};

@@ -4,7 +4,7 @@ namespace pawl::store::sql {
 
 void CounterRow::begin(Connection& connection) {
     changed_ = false;
-    connection.query(sql_.counters.lock, {}, [&](const Row& row) {
+    connection.query(sql_.lock, {}, [&](const Row& row) {
         for (int i = 0; i < 5; ++i) last_[i] = row.number(i);
     });
 }
@@ -15,14 +15,13 @@ std::int64_t CounterRow::next(Connection& connection, Number sort) {
         return ++last_[static_cast<int>(sort)];
     }
     std::int64_t number = 0;
-    connection.query(sql_.counters.next_session, {},
-                     [&](const Row& row) { number = row.number(0); });
+    connection.query(sql_.next_session, {}, [&](const Row& row) { number = row.number(0); });
     return number;
 }
 
 void CounterRow::end(Connection& connection) {
     if (!changed_) return;
-    connection.run(sql_.counters.set, {last_[0], last_[1], last_[2], last_[3], last_[4]});
+    connection.run(sql_.set, {last_[0], last_[1], last_[2], last_[3], last_[4]});
 }
 
 }  // namespace pawl::store::sql

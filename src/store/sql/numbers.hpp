@@ -24,14 +24,14 @@ public:
 /// One row that is read and written once per group: for databases where writers take turns anyway.
 class CounterRow final : public Numbers {
 public:
-    explicit CounterRow(const Statements& sql) : sql_(sql) {}
+    explicit CounterRow(const CounterStatements& sql) : sql_(sql) {}
 
     void begin(Connection& connection) override;
     std::int64_t next(Connection& connection, Number sort) override;
     void end(Connection& connection) override;
 
 private:
-    const Statements& sql_;
+    const CounterStatements& sql_;
     std::int64_t last_[5] = {};
     bool changed_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pawl/error.hpp>
 
 namespace pawl::store::sql {
@@ -49,6 +50,24 @@ std::string rewrite(std::string_view sql, const Dialect& dialect) {
         sql.remove_prefix(length);
     }
     return out;
+}
+
+std::vector<std::string> split_script(std::string_view script) {
+    std::vector<std::string> parts;
+    std::string part;
+    while (!script.empty()) {
+        const bool comment = script.starts_with("--");
+        const auto length = std::max<std::size_t>(opaque_length(script), 1);
+        if (script[0] == ';') {
+            parts.push_back(std::move(part));
+            part.clear();
+        } else if (!comment && !(part.empty() && (script[0] == ' ' || script[0] == '\n'))) {
+            part += script.substr(0, length);
+        }
+        script.remove_prefix(length);
+    }
+    if (!part.empty()) parts.push_back(std::move(part));
+    return parts;
 }
 
 void check_prefix(std::string_view prefix) {

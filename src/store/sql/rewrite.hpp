@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pawl::store::sql {
 
@@ -14,6 +15,9 @@ struct Dialect {
 /// Replaces `pawl_` where a name begins with it, and `$` before a number. Quoted texts and comments
 /// stay as they are.
 std::string rewrite(std::string_view sql, const Dialect& dialect);
+
+/// The statements of a script, without the semicolons between them and the comments before them.
+std::vector<std::string> split_script(std::string_view script);
 
 /// Throws pawl::Error (invalid) unless `prefix` is 1 to 32 lower-case letters, digits and
 /// underscores that begin with a letter and end with an underscore.

@@ -5,6 +5,15 @@
 
 namespace pawl::store::sql {
 
+inline constexpr CounterStatements standard_counters{
+    .lock = "SELECT instance, position, item, inbox, message FROM pawl_counter",
+    .set =
+        "UPDATE pawl_counter SET instance = $1, position = $2, item = $3, "
+        "inbox = $4, message = $5",
+    .next_session =
+        "UPDATE pawl_counter SET session = session + 1 "
+        "RETURNING session"};
+
 inline constexpr Statements standard_statements{
     .names = {.find = "SELECT ref FROM pawl_name WHERE name = $1",
               .add = "INSERT INTO pawl_name (name) VALUES ($1) ON CONFLICT DO NOTHING",
@@ -15,11 +24,6 @@ inline constexpr Statements standard_statements{
                      "SELECT $1, ref, $3 FROM pawl_name WHERE name = $2 ON CONFLICT DO NOTHING",
               .all = "SELECT l.ref, l.kind, n.name, l.name FROM pawl_line l "
                      "JOIN pawl_name n ON n.ref = l.type"},
-    .counters = {.lock = "SELECT instance, position, item, inbox, message FROM pawl_counter",
-                 .set = "UPDATE pawl_counter SET instance = $1, position = $2, item = $3, "
-                        "inbox = $4, message = $5",
-                 .next_session = "UPDATE pawl_counter SET session = session + 1 "
-                                 "RETURNING session"},
     .instances =
         {.find = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
                  "WHERE type = $1 AND id = $2",
@@ -93,7 +97,10 @@ inline constexpr Statements standard_statements{
                          "number, at FROM pawl_input ORDER BY number LIMIT $2) AS oldest "
                          "WHERE at < $1)",
                .remove = "DELETE FROM pawl_input WHERE instance = $1"},
-    .unique_keys = {.lock = "SELECT k.instance, n.id FROM pawl_unique_key k "
+    .unique_keys = {.find = "SELECT k.instance, n.id FROM pawl_unique_key k "
+                            "JOIN pawl_instance n ON n.ref = k.instance "
+                            "WHERE k.type = $1 AND k.key = $2",
+                    .lock = "SELECT k.instance, n.id FROM pawl_unique_key k "
                             "JOIN pawl_instance n ON n.ref = k.instance "
                             "WHERE k.type = $1 AND k.key = $2",
                     .add = "INSERT INTO pawl_unique_key (type, key, instance) VALUES ($1, $2, $3)",

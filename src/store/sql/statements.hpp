@@ -22,12 +22,6 @@ struct Statements {
         Statement all;
     } lines;
 
-    struct Counters {
-        Statement lock;  ///< instance, position, item, inbox, message; locked
-        Statement set;   ///< the same five
-        Statement next_session;
-    } counters;
-
     struct Instances {
         Statement find;    ///< bulk (type, id): what a guard needs
         Statement lock;    ///< the same, and locks the row
@@ -69,7 +63,8 @@ struct Statements {
     } inputs;
 
     struct UniqueKeys {
-        Statement lock;    ///< bulk (type, key)
+        Statement find;    ///< bulk (type, key)
+        Statement lock;    ///< the same, and locks the row
         Statement add;     ///< bulk (type, key, instance)
         Statement remove;  ///< bulk (type, key)
     } unique_keys;
@@ -148,6 +143,13 @@ struct Statements {
         Statement lock_expired;  ///< (now): those that nobody else is reaping
         Statement remove;        ///< (id)
     } sessions;
+};
+
+/// Of the row that counts, where numbers are taken from one (numbers.hpp).
+struct CounterStatements {
+    Statement lock;  ///< instance, position, item, inbox, message; locked
+    Statement set;   ///< the same five
+    Statement next_session;
 };
 
 }  // namespace pawl::store::sql

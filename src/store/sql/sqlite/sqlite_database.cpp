@@ -135,6 +135,10 @@ void SqliteDatabase::give_back(Connection& connection, Access access) noexcept {
     reader_free_.notify_one();
 }
 
+std::unique_ptr<Numbers> SqliteDatabase::numbers() {
+    return std::make_unique<CounterRow>(standard_counters);
+}
+
 std::unique_ptr<Watch> SqliteDatabase::watch() {
     return make_watch(connection_options(), turn_->path());
 }

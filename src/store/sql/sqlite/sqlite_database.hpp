@@ -25,9 +25,7 @@ public:
     const Statements& statements() const override;
     Lease write(Purpose purpose) override;
     Lease read() override;
-    std::unique_ptr<Numbers> numbers() override {
-        return std::make_unique<CounterRow>(statements());
-    }
+    std::unique_ptr<Numbers> numbers() override;
     void announce() noexcept override { turn_->ring(); }
     std::unique_ptr<Watch> watch() override;
 

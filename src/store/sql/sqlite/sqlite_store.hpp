@@ -29,4 +29,7 @@ struct SqliteOptions {
 /// as it was. Files called <path>-wal, -shm and -turn stand beside it.
 std::unique_ptr<Store> open_sqlite(const SqliteOptions& options);
 
+/// What is run in an empty file. Opens nothing.
+std::string sqlite_migration_sql(const SqliteOptions& options);
+
 }  // namespace pawl::store

@@ -1,0 +1,21 @@
+/// PostgreSQL's failures as pawl's: the one place that knows its codes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pawl::store::sql::postgres {
+
+struct Failure {
+    std::string state;    ///< SQLSTATE; empty when the connection is gone
+    std::string message;  ///< the server's
+    std::string at;       ///< the beginning of the statement
+};
+
+/// Whether the connection can't be used after it: it is gone, or leads to the wrong server.
+bool ends_connection(std::string_view state);
+
+/// Throws Collision, LostConnection or Error.
+[[noreturn]] void throw_failure(const std::string& place, const Failure& failure);
+
+}  // namespace pawl::store::sql::postgres

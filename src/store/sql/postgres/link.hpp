@@ -1,0 +1,64 @@
+/// A line to a server: libpq with a deadline on everything.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <chrono>
+#include <memory>
+#include <pawl/time.hpp>
+#include <string>
+
+namespace pawl::store::sql::postgres {
+
+struct LinkOptions {
+    std::string conninfo;
+    Duration connect_timeout = std::chrono::seconds{5};  ///< of each host
+    Duration statement_timeout = std::chrono::seconds{30};
+};
+
+struct ClearResult {
+    void operator()(PGresult* result) const { PQclear(result); }
+};
+using Result = std::unique_ptr<PGresult, ClearResult>;
+
+/// Used by one thread at a time. Always in pipeline mode: what is sent is answered in its order,
+/// and nothing waits for an answer before `receive` is called.
+class Link {
+public:
+    using Deadline = std::chrono::steady_clock::time_point;
+
+    /// Connects. Throws pawl::Error within the time it is given.
+    explicit Link(const LinkOptions& options);
+    Link(const Link&) = delete;
+    Link& operator=(const Link&) = delete;
+
+    PGconn* handle() const { return connection_.get(); }
+    const std::string& place() const { return place_; }  ///< for messages: never with a password
+    int backend() const { return PQbackendPID(connection_.get()); }
+    Deadline deadline() const;
+
+    /// After a call of libpq's that returned `sent`: throws if it failed.
+    void check_sent(int sent, const char* what);
+    void sync();
+    /// Hands what is sent to the network as far as it takes it without waiting.
+    void flush_now();
+    /// The next result; null at the end of each command's. Throws LostConnection when `deadline`
+    /// passes: what the server makes of it is then not known.
+    Result receive(Deadline deadline, const char* what);
+    /// Waits until something has come in or `timeout` has passed, or `also` can be read.
+    void wait_for_input(std::chrono::milliseconds timeout, int also);
+
+private:
+    struct Finish {
+        void operator()(PGconn* connection) const { PQfinish(connection); }
+    };
+    [[noreturn]] void fail_lost(const char* what, const std::string& why) const;
+    /// False when the deadline has passed.
+    bool wait(short events, Deadline deadline) const;
+
+    LinkOptions options_;
+    std::unique_ptr<PGconn, Finish> connection_;
+    std::string place_;
+};
+
+}  // namespace pawl::store::sql::postgres

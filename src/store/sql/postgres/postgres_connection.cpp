@@ -1,0 +1,289 @@
+#include "store/sql/postgres/postgres_connection.hpp"
+
+#include <fmt/format.h>
+
+#include <pawl/error.hpp>
+
+#include "store/sql/postgres/postgres_statements.hpp"
+#include "store/sql/rewrite.hpp"
+
+namespace pawl::store::sql::postgres {
+namespace {
+
+class PostgresRow final : public Row {
+public:
+    PostgresRow(const PGresult* result, int first) : result_(result), first_(first) {}
+
+    bool is_null(int column) const override { return PQgetisnull(result_, row, first_ + column); }
+    std::int64_t number(int column) const override { return integer(first_ + column); }
+    std::string_view view(int column) const override {
+        const int at = first_ + column;
+        return {PQgetvalue(result_, row, at),
+                static_cast<std::size_t>(PQgetlength(result_, row, at))};
+    }
+    std::int64_t key() const { return integer(0); }
+
+    int row = 0;
+
+private:
+    std::int64_t integer(int column) const {
+        const int length = PQgetlength(result_, row, column);
+        const auto* data = reinterpret_cast<const unsigned char*>(PQgetvalue(result_, row, column));
+        if (length == 0) return 0;
+        base::check(length <= 8, "a number has at most eight bytes");
+        // The sign is in the first byte.
+        auto number = static_cast<std::uint64_t>(data[0] >= 0x80 ? -1 : 0);
+        for (int i = 0; i < length; ++i) number = number << 8 | data[i];
+        return static_cast<std::int64_t>(number);
+    }
+
+    const PGresult* result_;
+    int first_;
+};
+
+std::string milliseconds_of(Duration time) {
+    return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(time).count());
+}
+
+}  // namespace
+
+PostgresConnection::PostgresConnection(ConnectionOptions options)
+    : options_(std::move(options)), link_(options_.link), prefix_('"' + options_.schema + "\".") {
+    if (options_.pooler) return;
+    send_settings(false);
+    finish();
+}
+
+std::string PostgresConnection::qualified(std::string_view name) const {
+    return prefix_ + std::string{name};
+}
+
+void PostgresConnection::send_settings(bool local) {
+    const auto statement_timeout = milliseconds_of(options_.link.statement_timeout);
+    // Long enough for a process that is slow, short enough for those who wait for its locks.
+    const auto idle_timeout = milliseconds_of(options_.link.statement_timeout * 2);
+    const Value values[] = {text(statement_timeout), text(idle_timeout),
+                            text(local ? "true" : "false")};
+    send(settings, values, 1, {});
+}
+
+PostgresConnection::Prepared& PostgresConnection::prepared(Statement statement) {
+    auto& cached = cache_[statement.text];
+    if (cached.sql.empty()) {
+        cached.sql = rewrite(statement.text, {.prefix = prefix_, .mark = '$'});
+        cached.signature = read_signature(cached.sql);
+        for (const Type type : cached.signature.types)
+            cached.types.push_back(number_of(type, cached.signature.bulk));
+        cached.name = fmt::format("pawl{}", cache_.size());
+    }
+    return cached;
+}
+
+void PostgresConnection::send(Statement statement, std::span<const Value> values, std::size_t rows,
+                              Awaited answer) {
+    if (broken_) throw_failure(link_.place(), {"", "the connection is closed", statement.text});
+    auto& known = prepared(statement);
+    parameters_.encode(known.signature, values, rows);
+    answer.text = statement.text;
+    answer.bulk = known.signature.bulk;
+    PGconn* const to = link_.handle();
+    if (options_.pooler) {
+        link_.check_sent(PQsendQueryParams(to, known.sql.c_str(), parameters_.count(),
+                                           known.types.data(), parameters_.pointers(),
+                                           parameters_.lengths(), parameters_.formats(), 1),
+                         statement.text);
+        awaited_.push_back(answer);
+        return;
+    }
+    if (known.state == Prepared::State::unknown) {
+        link_.check_sent(PQsendPrepare(to, known.name.c_str(), known.sql.c_str(),
+                                       parameters_.count(), known.types.data()),
+                         statement.text);
+        known.state = Prepared::State::sent;
+        awaited_.push_back({.prepared = &known, .text = statement.text});
+    }
+    link_.check_sent(
+        PQsendQueryPrepared(to, known.name.c_str(), parameters_.count(), parameters_.pointers(),
+                            parameters_.lengths(), parameters_.formats(), 1),
+        statement.text);
+    awaited_.push_back(answer);
+}
+
+void PostgresConnection::finish() {
+    link_.sync();
+    awaited_.push_back({});
+    take_answers();
+}
+
+void PostgresConnection::take_answers() {
+    const auto deadline = link_.deadline();
+    Failure failure;
+    bool complete = false;
+    // Whoever leaves here early leaves answers behind that nobody could tell apart.
+    struct Ending {
+        PostgresConnection& connection;
+        bool& complete;
+        ~Ending() {
+            connection.awaited_.clear();
+            if (!complete) connection.broken_ = true;
+        }
+    } const ending{*this, complete};
+    for (const auto& awaited : awaited_) take_results(awaited, deadline, failure);
+    complete = true;
+    if (failure.message.empty()) return;
+    if (ends_connection(failure.state)) broken_ = true;
+    throw_failure(link_.place(), failure);
+}
+
+void PostgresConnection::take_results(const Awaited& awaited, Link::Deadline deadline,
+                                      Failure& failure) {
+    const char* const what = awaited.text ? awaited.text : "the end of the pipeline";
+    bool good = false;
+    while (const Result result = link_.receive(deadline, what)) {
+        switch (PQresultStatus(result.get())) {
+            case PGRES_PIPELINE_SYNC:
+                return;
+            case PGRES_TUPLES_OK: {
+                good = true;
+                if (!awaited.sink) break;
+                PostgresRow row{result.get(), awaited.bulk ? 1 : 0};
+                const int rows = PQntuples(result.get());
+                for (; row.row < rows; ++row.row)
+                    (*awaited.sink)(awaited.bulk ? static_cast<std::size_t>(row.key() - 1) : 0,
+                                    row);
+                break;
+            }
+            case PGRES_COMMAND_OK: {
+                good = true;
+                const char* const count = PQcmdTuples(result.get());
+                if (awaited.changed && *count != '\0')
+                    *awaited.changed = std::strtoll(count, nullptr, 10);
+                // The server answers so where it had rolled back before.
+                if (awaited.text == postgres::commit.text && !awaited.prepared &&
+                    std::string_view{PQcmdStatus(result.get())} != "COMMIT" &&
+                    failure.message.empty())
+                    failure = {"40001", "the transaction was rolled back", awaited.text};
+                break;
+            }
+            case PGRES_PIPELINE_ABORTED:
+                break;
+            default: {
+                if (!failure.message.empty()) break;
+                const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+                failure = {state ? state : "", PQresultErrorMessage(result.get()), what};
+                if (failure.message.empty()) failure.message = PQerrorMessage(link_.handle());
+            }
+        }
+    }
+    if (awaited.prepared)
+        awaited.prepared->state = good ? Prepared::State::known : Prepared::State::unknown;
+    if (PQstatus(link_.handle()) == CONNECTION_BAD) {
+        // The server's last words say more than the end of the line.
+        if (failure.message.empty()) failure.message = PQerrorMessage(link_.handle());
+        throw_failure(link_.place(), {"", failure.message, what});
+    }
+}
+
+std::int64_t PostgresConnection::run_rows(Statement statement, std::span<const Value> values,
+                                          std::size_t rows) {
+    std::int64_t changed = 0;
+    send_begin();
+    send(statement, values, rows, {.changed = &changed});
+    finish();
+    return changed;
+}
+
+void PostgresConnection::query_rows(Statement statement, std::span<const Value> values,
+                                    std::size_t rows, Sink sink) {
+    send_begin();
+    send(statement, values, rows, {.sink = &sink});
+    finish();
+}
+
+void PostgresConnection::post_rows(Statement statement, std::span<const Value> values,
+                                   std::size_t rows) {
+    send_begin();
+    send(statement, values, rows, {});
+    link_.flush_now();
+}
+
+// Goes with the first statement, so that it costs no round trip of its own.
+void PostgresConnection::begin(Access access) {
+    base::check(stage_ == Stage::none, "transactions do not nest");
+    stage_ = Stage::wanted;
+    access_ = access;
+}
+
+void PostgresConnection::send_begin() {
+    if (stage_ != Stage::wanted) return;
+    stage_ = Stage::begun;
+    send(access_ == Access::write ? begin_write : begin_read);
+    if (options_.pooler) send_settings(true);
+}
+
+void PostgresConnection::commit() {
+    if (stage_ == Stage::wanted) {
+        stage_ = Stage::none;
+        return;
+    }
+    send(postgres::commit);
+    if (access_ == Access::read) {
+        // Nobody waits for the end of a transaction that only read; the next one takes the answer.
+        link_.sync();
+        awaited_.push_back({});
+        stage_ = Stage::none;
+        return link_.flush_now();
+    }
+    finish();
+    stage_ = Stage::none;
+}
+
+void PostgresConnection::rollback() noexcept {
+    const bool begun = stage_ == Stage::begun;
+    stage_ = Stage::none;
+    if (!begun || broken_) return;
+    try {
+        // What was posted and failed is answered here too, and was told before.
+        if (!awaited_.empty()) {
+            link_.sync();
+            awaited_.push_back({});
+            try {
+                take_answers();
+            } catch (const Error&) {
+                if (broken_) return;
+            }
+        }
+        send(postgres::rollback);
+        finish();
+    } catch (const Error&) {
+        broken_ = true;
+    }
+}
+
+void PostgresConnection::set_savepoint() {
+    send_begin();
+    send(postgres::set_savepoint);
+}
+
+void PostgresConnection::release_savepoint() {
+    send(postgres::release_savepoint);
+    finish();
+}
+
+void PostgresConnection::rollback_to_savepoint() {
+    send(postgres::rollback_to_savepoint);
+    finish();
+}
+
+void PostgresConnection::run_script(std::string_view script) {
+    for (const auto& part : split_script(rewrite(script, {.prefix = prefix_, .mark = '$'}))) {
+        send_begin();
+        link_.check_sent(PQsendQueryParams(link_.handle(), part.c_str(), 0, nullptr, nullptr,
+                                           nullptr, nullptr, 1),
+                         "migration");
+        awaited_.push_back({.text = "migration"});
+        finish();
+    }
+}
+
+}  // namespace pawl::store::sql::postgres

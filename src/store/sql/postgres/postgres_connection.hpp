@@ -1,0 +1,89 @@
+/// A connection to a PostgreSQL server: prepared statements, kept, sent without waiting.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/points.hpp"
+#include "store/sql/connection.hpp"
+#include "store/sql/postgres/failures.hpp"
+#include "store/sql/postgres/link.hpp"
+#include "store/sql/postgres/parameters.hpp"
+
+namespace pawl::store::sql::postgres {
+
+struct ConnectionOptions {
+    LinkOptions link;
+    std::string schema = "pawl";
+    bool pooler = false;  ///< statements are not kept, settings are made anew for each transaction
+    base::AtPoint at_point;  ///< for crash tests
+};
+
+class PostgresConnection final : public Connection {
+public:
+    explicit PostgresConnection(ConnectionOptions options);
+
+    void begin(Access access) override;
+    void commit() override;
+    void rollback() noexcept override;
+    void set_savepoint() override;
+    void release_savepoint() override;
+    void rollback_to_savepoint() override;
+    void reach(std::string_view point) const override { base::reach(options_.at_point, point); }
+
+    /// It can't be used any more.
+    bool is_lost() const { return broken_; }
+    /// The server's own name for something in pawl's schema.
+    std::string qualified(std::string_view name) const;
+    /// Runs the statements of a migration. Not for statements with parameters.
+    void run_script(std::string_view script);
+    int backend() const { return link_.backend(); }
+    const std::string& place() const { return link_.place(); }
+    Link& link() { return link_; }
+
+private:
+    struct Prepared {
+        std::string name;
+        std::string sql;
+        Signature signature;
+        std::vector<Oid> types;
+        enum class State { unknown, sent, known } state = State::unknown;
+    };
+    /// An answer that is on its way.
+    struct Awaited {
+        Prepared* prepared = nullptr;  ///< of a preparation
+        const char* text = nullptr;    ///< null: the end of a pipeline
+        const Sink* sink = nullptr;
+        bool bulk = false;
+        std::int64_t* changed = nullptr;
+    };
+
+    std::int64_t run_rows(Statement statement, std::span<const Value> values,
+                          std::size_t rows) override;
+    void query_rows(Statement statement, std::span<const Value> values, std::size_t rows,
+                    Sink sink) override;
+    void post_rows(Statement statement, std::span<const Value> values, std::size_t rows) override;
+
+    Prepared& prepared(Statement statement);
+    void send(Statement statement, std::span<const Value> values, std::size_t rows, Awaited answer);
+    void send(Statement statement) { send(statement, {}, 1, {}); }
+    void send_settings(bool local);
+    void send_begin();
+    /// Ends the pipeline and takes all answers that are on their way. Throws the first failure.
+    void finish();
+    void take_answers();
+    void take_results(const Awaited& awaited, Link::Deadline deadline, Failure& failure);
+
+    ConnectionOptions options_;
+    Link link_;
+    std::string prefix_;
+    std::unordered_map<const char*, Prepared> cache_;  // by the address of the statement's text
+    Parameters parameters_;
+    std::vector<Awaited> awaited_;
+    bool broken_ = false;
+    enum class Stage { none, wanted, begun } stage_ = Stage::none;
+    Access access_ = Access::read;
+};
+
+}  // namespace pawl::store::sql::postgres

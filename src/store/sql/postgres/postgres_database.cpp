@@ -1,0 +1,92 @@
+#include "store/sql/postgres/postgres_database.hpp"
+
+#include <fmt/format.h>
+
+#include <pawl/error.hpp>
+
+#include "store/sql/postgres/following.hpp"
+#include "store/sql/postgres/opening.hpp"
+#include "store/sql/postgres/postgres_statements.hpp"
+#include "store/sql/postgres/postgres_watch.hpp"
+#include "store/sql/transacting.hpp"
+
+namespace pawl::store::sql::postgres {
+
+ConnectionOptions connection_options(const PostgresOptions& options) {
+    return {.link = {.conninfo = options.conninfo,
+                     .connect_timeout = options.connect_timeout,
+                     .statement_timeout = options.statement_timeout},
+            .schema = options.schema,
+            .pooler = options.pooler,
+            .at_point = options.at_point};
+}
+
+PostgresDatabase::PostgresDatabase(const PostgresOptions& options)
+    : options_(options),
+      pool_({.size = options.connections,
+             .deadline = options.patience,
+             .what = "connections to PostgreSQL"},
+            [how = connection_options(options)] {
+                return std::make_unique<PostgresConnection>(how);
+            }),
+      clock_(options.clock),
+      bell_(connection_options(options)) {
+    check_options(options_);
+    const Lease connection{*this, take(), Access::write};
+    prepare_schema(static_cast<PostgresConnection&>(*connection), options_.schema);
+}
+
+const Statements& PostgresDatabase::statements() const { return postgres::statements; }
+
+// With the server's time, if nobody has asked for it lately.
+PostgresConnection& PostgresDatabase::take(Rank rank) {
+    for (Tries tries;;) {
+        auto& connection = pool_.take(rank == Rank::urgent ? 1 : 0);
+        try {
+            clock_.measure([&] {
+                Time server{};
+                connection.query(postgres::clock, {},
+                                 [&](const Row& row) { server = row.time(0); });
+                return server;
+            });
+            return connection;
+        } catch (const LostConnection&) {
+            pool_.give_back(connection);
+            tries.after_loss();
+        } catch (...) {
+            pool_.give_back(connection);
+            throw;
+        }
+    }
+}
+
+// A renewal has a connection of its own: it never waits for those who write.
+Database::Lease PostgresDatabase::write(Purpose purpose) {
+    const auto rank = purpose == Purpose::renewal ? Rank::urgent : Rank::ordinary;
+    return {*this, take(rank), Access::write};
+}
+
+Database::Lease PostgresDatabase::read() { return {*this, take(), Access::read}; }
+
+void PostgresDatabase::give_back(Connection& connection, Access) noexcept {
+    pool_.give_back(static_cast<PostgresConnection&>(connection));
+}
+
+std::string PostgresDatabase::follow(const std::string& cursor, std::size_t limit,
+                                     const std::function<void(const Row&)>& take) {
+    for (Tries tries;;) {
+        try {
+            const auto connection = read();
+            return follow_events(static_cast<PostgresConnection&>(*connection), cursor, limit,
+                                 take);
+        } catch (const LostConnection&) {
+            tries.after_loss();
+        }
+    }
+}
+
+std::unique_ptr<Watch> PostgresDatabase::watch() {
+    return make_watch(connection_options(options_), bell_);
+}
+
+}  // namespace pawl::store::sql::postgres

@@ -1,0 +1,45 @@
+/// A PostgreSQL schema as a Database.
+#pragma once
+
+#include <memory>
+
+#include "store/sql/connection_pool.hpp"
+#include "store/sql/database.hpp"
+#include "store/sql/database_clock.hpp"
+#include "store/sql/postgres/bell.hpp"
+#include "store/sql/postgres/blocks.hpp"
+#include "store/sql/postgres/postgres_store.hpp"
+
+namespace pawl::store::sql::postgres {
+
+class PostgresDatabase final : public Database {
+public:
+    explicit PostgresDatabase(const PostgresOptions& options);
+
+    Time now() override { return clock_.now(); }
+    const Statements& statements() const override;
+    Lease write(Purpose purpose) override;
+    Lease read() override;
+    std::unique_ptr<Numbers> numbers() override { return std::make_unique<BlockNumbers>(blocks_); }
+    std::string follow(const std::string& cursor, std::size_t limit,
+                       const std::function<void(const Row&)>& take) override;
+    void announce() noexcept override { bell_.ring(); }
+    std::unique_ptr<Watch> watch() override;
+
+private:
+    void give_back(Connection& connection, Access access) noexcept override;
+
+    enum class Rank { ordinary, urgent };
+    PostgresConnection& take(Rank rank = Rank::ordinary);
+
+    const PostgresOptions options_;
+    ConnectionPool<PostgresConnection> pool_;
+    DatabaseClock clock_;
+    Blocks blocks_;
+    Bell bell_;
+};
+
+/// How to connect for these options.
+ConnectionOptions connection_options(const PostgresOptions& options);
+
+}  // namespace pawl::store::sql::postgres

@@ -1,0 +1,69 @@
+// pawl's own parameters are taken out of a store URL; the rest is libpq's.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <pawl/error.hpp>
+
+#include "store/sql/postgres/postgres_store.hpp"
+
+namespace pawl::store {
+namespace {
+
+[[noreturn]] void refuse(std::string_view name, std::string_view value, std::string_view what) {
+    throw Error{Code::invalid, fmt::format("store URL: {}={} must be {}", name, value, what)};
+}
+
+std::int64_t whole_number(std::string_view name, std::string_view value, std::string_view what) {
+    std::int64_t number = 0;
+    const auto end = value.data() + value.size();
+    const auto [at, error] = std::from_chars(value.data(), end, number);
+    if (error != std::errc{} || at != end || number < 1 || number > 1'000'000)
+        refuse(name, value, what);
+    return number;
+}
+
+// Whether the parameter is pawl's.
+bool take(PostgresOptions& options, std::string_view name, std::string_view value) {
+    if (name == "schema") {
+        options.schema = value;
+    } else if (name == "pool") {
+        options.connections =
+            static_cast<std::size_t>(whole_number(name, value, "a number of connections"));
+    } else if (name == "pooler") {
+        if (value != "yes" && value != "no") refuse(name, value, "yes or no");
+        options.pooler = value == "yes";
+    } else if (name == "statement_timeout") {
+        options.statement_timeout =
+            std::chrono::seconds{whole_number(name, value, "a number of seconds")};
+    } else if (name == "patience") {
+        options.patience = std::chrono::seconds{whole_number(name, value, "a number of seconds")};
+    } else {
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+PostgresOptions parse_postgres_url(std::string_view url) {
+    PostgresOptions options{.schema = ""};
+    const auto mark = url.find('?');
+    options.conninfo = url.substr(0, mark);
+    if (mark == url.npos) return options;
+    std::string_view query = url.substr(mark + 1);
+    char before = '?';
+    while (!query.empty()) {
+        const auto part = query.substr(0, query.find('&'));
+        query.remove_prefix(std::min(part.size() + 1, query.size()));
+        const auto equals = part.find('=');
+        if (equals == part.npos || equals == 0)
+            throw Error{Code::invalid, fmt::format("store URL: \"{}\" is not NAME=VALUE", part)};
+        if (take(options, part.substr(0, equals), part.substr(equals + 1))) continue;
+        options.conninfo += before;
+        options.conninfo += part;
+        before = '&';
+    }
+    return options;
+}
+
+}  // namespace pawl::store
