@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 #include <pawl/error.hpp>
-#include <vector>
+#include <tuple>
 
 #include "store/sql/cursor.hpp"
 #include "store/sql/postgres/postgres_statements.hpp"
@@ -16,21 +16,27 @@ namespace {
 
 constexpr const char* beginning = "1:1:";  // the snapshot in which nothing was committed
 
-struct Cursor {
-    std::int64_t epoch = 0;
-    std::string before = beginning;  // everything that was committed here was given
-    std::string until = beginning;   // what was committed here and not before is being given
-    std::int64_t floor = 0;          // transactions that began after `before` are above it
-    std::int64_t next_floor = 0;     // the same for `until`
-    std::int64_t seen = 0;           // of the batch, all up to here were given
-    std::string restored =
-        beginning;  // what was given of the restored events, in their old numbers
+// A moment, as the server saw it.
+struct Moment {
+    std::string committed = beginning;  // the snapshot
+    std::int64_t floor = 0;             // positions given out before it, at most
+    std::string ceiling = "0";          // transactions that began later have this number or more
 };
 
-// epoch/before/until/floor/next floor/seen/restored
+struct Cursor {
+    std::int64_t epoch = 0;
+    Moment before;                     // everything that was committed here was given
+    Moment until;                      // what was committed here and not before is being given
+    std::int64_t seen = 0;             // of that, all up to this position were given
+    std::string restored = beginning;  // what was given of restored events, in their old numbers
+};
+
+// epoch/before, its floor and ceiling/until, its floor and ceiling/seen/restored
 std::string text_of(const Cursor& cursor) {
-    return fmt::format("{}/{}/{}/{}/{}/{}/{}", cursor.epoch, cursor.before, cursor.until,
-                       cursor.floor, cursor.next_floor, cursor.seen, cursor.restored);
+    const auto& [before, until] = std::tie(cursor.before, cursor.until);
+    return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", cursor.epoch, before.committed, before.floor,
+                       before.ceiling, until.committed, until.floor, until.ceiling, cursor.seen,
+                       cursor.restored);
 }
 
 std::int64_t number_of(std::string_view text, bool& good) {
@@ -46,7 +52,7 @@ bool is_snapshot(std::string_view text) {
 }
 
 Cursor parse(const std::string& text) {
-    std::array<std::string_view, 7> parts;
+    std::array<std::string_view, 9> parts;
     std::string_view rest{text};
     bool good = true;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -55,15 +61,19 @@ Cursor parse(const std::string& text) {
         parts[i] = rest.substr(0, slash);
         rest.remove_prefix(slash == rest.npos ? rest.size() : slash + 1);
     }
+    const auto moment = [&](std::size_t first) {
+        number_of(parts[first + 2], good);
+        good = good && is_snapshot(parts[first]);
+        return Moment{.committed = std::string{parts[first]},
+                      .floor = number_of(parts[first + 1], good),
+                      .ceiling = std::string{parts[first + 2]}};
+    };
     Cursor cursor{.epoch = number_of(parts[0], good),
-                  .before = std::string{parts[1]},
-                  .until = std::string{parts[2]},
-                  .floor = number_of(parts[3], good),
-                  .next_floor = number_of(parts[4], good),
-                  .seen = number_of(parts[5], good),
-                  .restored = std::string{parts[6]}};
-    if (!good || !is_snapshot(cursor.before) || !is_snapshot(cursor.until) ||
-        !is_snapshot(cursor.restored))
+                  .before = moment(1),
+                  .until = moment(4),
+                  .seen = number_of(parts[7], good),
+                  .restored = std::string{parts[8]}};
+    if (!good || !is_snapshot(cursor.restored))
         throw Error{Code::invalid, fmt::format("\"{}\" is not a cursor of this store", text)};
     return cursor;
 }
@@ -88,16 +98,18 @@ Epoch read_epoch(PostgresConnection& connection) {
     return {};
 }
 
-// The position is read before the snapshot: whoever has not begun by then gets a higher one.
+// The position is read before the snapshot and the ceiling after it: who begins later than the
+// ceiling gets a higher position than the floor.
 void open_batch(PostgresConnection& connection, Cursor& cursor) {
     cursor.before = cursor.until;
-    cursor.floor = cursor.next_floor;
     cursor.seen = 0;
     const auto table = connection.qualified("event");
     connection.query(last_position, {text(table)},
-                     [&](const Row& row) { cursor.next_floor = row.number(0); });
-    connection.query(snapshot, {},
-                     [&](const Row& row) { cursor.until = std::string{row.view(0)}; });
+                     [&](const Row& row) { cursor.until.floor = row.number(0); });
+    connection.query(snapshot, {}, [&](const Row& row) {
+        cursor.until.committed = row.view(0);
+        cursor.until.ceiling = row.view(1);
+    });
 }
 
 }  // namespace
@@ -109,20 +121,22 @@ std::string follow_events(PostgresConnection& connection, const std::string& tex
     if (!text_of_cursor.empty()) cursor = parse(text_of_cursor);
     // Of the batch that was being given nothing is known in new numbers, so it begins again.
     if (cursor.epoch != current.number)
-        cursor = {.epoch = current.number, .restored = cursor.before};
+        cursor = {.epoch = current.number, .restored = cursor.before.committed};
     Cursor told = cursor;
     std::size_t given = 0;
     try {
         for (bool newest = false;;) {
             const auto before = given;
-            connection.query(statements.events.follow,
-                             {text(cursor.before), text(cursor.until), cursor.floor, cursor.seen,
-                              limit_of(limit - given), current.rebased_at, text(cursor.restored)},
-                             [&](const Row& row) {
-                                 cursor.seen = row.number(0);
-                                 ++given;
-                                 take(row);
-                             });
+            connection.query(
+                statements.events.follow,
+                {text(cursor.before.committed), cursor.before.floor, text(cursor.before.ceiling),
+                 text(cursor.until.committed), cursor.seen, limit_of(limit - given),
+                 current.rebased_at, text(cursor.restored)},
+                [&](const Row& row) {
+                    cursor.seen = row.number(0);
+                    ++given;
+                    take(row);
+                });
             told = cursor;
             if (given >= limit || (newest && given == before)) break;
             open_batch(connection, cursor);

@@ -230,6 +230,9 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
                AND ($6::bigint IS NULL OR i.died_at >= $6)
                AND ($7::bigint IS NULL OR i.died_at < $7)
                AND ($8::bytea IS NULL OR n.id = $8))",
+    .expired =
+        "SELECT id FROM pawl_dead_letter WHERE died_at < $1::bigint "
+        "ORDER BY died_at, id LIMIT $2::bigint",
 };
 
 }  // namespace pawl::store::sql::postgres

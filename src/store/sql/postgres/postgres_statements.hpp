@@ -85,7 +85,23 @@ inline constexpr Statements statements{
                AND ($5::integer IS NULL OR (finished_at IS NOT NULL) = ($5 = 1))
                AND ($6::bigint IS NULL OR created_at >= $6)
                AND ($7::bigint IS NULL OR created_at < $7)
-             ORDER BY ref + 0 LIMIT $8::bigint)"},
+             ORDER BY ref + 0 LIMIT $8::bigint)",
+         // Those that somebody is writing to are left for the next pass.
+         .expired = R"(
+            SELECT ref FROM pawl_instance n
+             WHERE finished_at < $1::bigint
+               AND NOT EXISTS (SELECT 1 FROM pawl_item i WHERE i.instance = n.ref)
+               AND NOT EXISTS (SELECT 1 FROM pawl_dead_letter d WHERE d.instance = n.ref)
+             ORDER BY finished_at, ref LIMIT $2::bigint FOR UPDATE SKIP LOCKED)",
+         .remove = "DELETE FROM pawl_instance n USING unnest($1::bigint[]) AS k (ref) "
+                   "WHERE n.ref = k.ref"},
+    .removed = {.add = "INSERT INTO pawl_removed (instance) SELECT * FROM unnest($1::bigint[])",
+                .events = R"(
+            DELETE FROM pawl_event WHERE position IN (
+                   SELECT e.position FROM pawl_removed r JOIN pawl_event e ON e.instance = r.instance
+                    LIMIT $1::bigint FOR UPDATE OF e SKIP LOCKED))",
+                .forget = "DELETE FROM pawl_removed WHERE NOT EXISTS (SELECT 1 FROM pawl_event e "
+                          "WHERE e.instance = pawl_removed.instance)"},
     .events =
         {// The server gives the positions, in the order of the rows; $1 is not used.
          .add = R"(
@@ -111,32 +127,40 @@ inline constexpr Statements statements{
               FROM pawl_instance n JOIN pawl_event e ON e.instance = n.ref
              WHERE n.type = $1::bigint AND n.id = $2::bytea AND e.sequence > $3::bigint
              ORDER BY e.sequence LIMIT $4::bigint)",
-         // (before, until, floor, seen, limit, last restored, seen of it): events that were
-         // committed at `until` and not at `before`. Those of transactions that began after
-         // `before` have positions above `floor`, so the primary key leads to them in their order;
-         // the few that were running then are found by their numbers. Up to the last restored
-         // position, numbers are those of another cluster, and everything is committed.
+         // (before, floor and ceiling of it, until, seen, limit, last restored, given of those):
+         // events that were committed at `until` and not at `before`. Transactions that began later
+         // than `before` have numbers from the ceiling on and positions above the floor, so the
+         // primary key leads to them in their order; the few that ran at `before` are found by
+         // their numbers, whether the snapshot names them or stops short of them. Up to the last
+         // restored position, numbers are those of another cluster, and everything is committed.
          .follow = R"(
             SELECT e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id, e.causation,
                    e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
               FROM ((SELECT * FROM pawl_event
-                      WHERE position > greatest($3::bigint, $4::bigint, $6::bigint)
+                      WHERE position > greatest($2::bigint, $5::bigint, $7::bigint)
                         AND xid >= pg_snapshot_xmax($1::text::pg_snapshot)
-                        AND pg_visible_in_snapshot(xid, $2::text::pg_snapshot)
-                      ORDER BY position LIMIT $5::bigint)
+                        AND pg_visible_in_snapshot(xid, $4::text::pg_snapshot)
+                      ORDER BY position LIMIT $6::bigint)
+                    UNION ALL
+                    (SELECT * FROM pawl_event
+                      WHERE xid >= pg_snapshot_xmax($1::text::pg_snapshot)
+                        AND xid < $3::text::xid8
+                        AND pg_visible_in_snapshot(xid, $4::text::pg_snapshot)
+                        AND position > greatest($5, $7) AND position <= $2
+                      ORDER BY position LIMIT $6)
                     UNION ALL
                     (SELECT * FROM pawl_event
                       WHERE xid = ANY (ARRAY(SELECT pg_snapshot_xip($1::text::pg_snapshot)))
-                        AND pg_visible_in_snapshot(xid, $2::text::pg_snapshot)
-                        AND position > greatest($4, $6)
-                      ORDER BY position LIMIT $5)
+                        AND pg_visible_in_snapshot(xid, $4::text::pg_snapshot)
+                        AND position > greatest($5, $7)
+                      ORDER BY position LIMIT $6)
                     UNION ALL
                     (SELECT * FROM pawl_event
-                      WHERE $3 < $6 AND position > $4 AND position <= $6
-                        AND NOT pg_visible_in_snapshot(xid, $7::text::pg_snapshot)
-                      ORDER BY position LIMIT $5)) e
+                      WHERE $2 < $7 AND position > $5 AND position <= $7
+                        AND NOT pg_visible_in_snapshot(xid, $8::text::pg_snapshot)
+                      ORDER BY position LIMIT $6)) e
               JOIN pawl_instance n ON n.ref = e.instance
-             ORDER BY e.position LIMIT $5)"},
+             ORDER BY e.position LIMIT $6)"},
     .snapshots = {.set = R"(
             INSERT INTO pawl_snapshot (instance, sequence, version, encoding, payload)
             SELECT DISTINCT ON (instance) instance, sequence, version, encoding, payload
@@ -151,7 +175,10 @@ inline constexpr Statements statements{
               FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) WITH ORDINALITY
                    AS k (instance, version, up_to, ord)
               JOIN pawl_snapshot s ON s.instance = k.instance AND s.version = k.version
-                   AND s.sequence <= k.up_to)"},
+                   AND s.sequence <= k.up_to)",
+                  .remove =
+                      "DELETE FROM pawl_snapshot s USING unnest($1::bigint[]) AS k (instance) "
+                      "WHERE s.instance = k.instance"},
     .inputs = {.find = R"(
             SELECT k.ord, p.version FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY
                    AS k (instance, input_id, ord)
@@ -165,7 +192,9 @@ inline constexpr Statements statements{
             DELETE FROM pawl_input WHERE number IN (
                    SELECT number FROM (SELECT number, at FROM pawl_input ORDER BY number
                                         LIMIT $2::bigint FOR UPDATE SKIP LOCKED) AS oldest
-                    WHERE at < $1::bigint))"},
+                    WHERE at < $1::bigint))",
+               .remove = "DELETE FROM pawl_input p USING unnest($1::bigint[]) AS k (instance) "
+                         "WHERE p.instance = k.instance"},
     .unique_keys = {.find = R"(
             SELECT k.ord, u.instance, n.id
               FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, key, ord)
@@ -203,7 +232,9 @@ inline constexpr Statements statements{
                 .vacuum = R"(
             DELETE FROM pawl_ending WHERE item IN (
                    SELECT item FROM pawl_ending WHERE at < $1::bigint ORDER BY at
-                    LIMIT $2::bigint FOR UPDATE SKIP LOCKED))"},
+                    LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
+                .remove = "DELETE FROM pawl_ending e USING unnest($1::bigint[]) AS k (instance) "
+                          "WHERE e.instance = k.instance"},
     .inbox = {.add = R"(
             INSERT INTO pawl_inbox (position, type, id, shard, at, encoding, name, input_id,
                    causation, correlation, conversation, tenant, trace, payload)
@@ -267,7 +298,15 @@ inline constexpr Statement clock =
 inline constexpr Statement next_block = "SELECT nextval($1::text::regclass)";
 inline constexpr std::int64_t block = 1024;  // what the sequences of the migrations count by
 
-inline constexpr Statement snapshot = "SELECT pg_current_snapshot()::text";
+/// What is committed, and the number that the next transaction will have. A snapshot ends at the
+/// last one that has ended; those after it may be running. `age` tells the low half of the next
+/// number.
+inline constexpr Statement snapshot = R"(
+    SELECT s::text,
+           (x + ((age('3'::xid)::bigint + 3 - x % 4294967296) % 4294967296 + 4294967296)
+                % 4294967296)::text
+      FROM (SELECT s, pg_snapshot_xmax(s)::text::bigint AS x
+              FROM (SELECT pg_current_snapshot() AS s OFFSET 0) s) s)";
 /// (name of the table): the last position that was given.
 inline constexpr Statement last_position =
     "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence($1::text, 'position')"

@@ -5,6 +5,7 @@
 --   pawl_event        the journal: instance, sequence (1, 2, ...), a global position and the
 --                     transaction that wrote it
 --   pawl_snapshot     the state after some event, so that loading need not read from the start
+--   pawl_removed      instances that were removed while their events are still there
 --   pawl_input        input ids that were applied, each with the version it led to
 --   pawl_unique_key   keys held by active instances
 --
@@ -71,6 +72,11 @@ CREATE TABLE pawl_instance (
     unique_key  bytea,
     UNIQUE (type, id)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+CREATE INDEX instance_finished ON pawl_instance (finished_at) WHERE finished_at IS NOT NULL;
+
+CREATE TABLE pawl_removed (
+    instance bigint PRIMARY KEY
+);
 
 -- Positions are given in the order of inserts, not of commits: whoever follows the journal compares
 -- the transactions with what was committed at two moments (`xid`).
@@ -193,6 +199,8 @@ CREATE TABLE pawl_dead_letter (
     reason       text COLLATE "C" NOT NULL,
     payload      bytea NOT NULL
 );
+CREATE INDEX dead_letter_by_time ON pawl_dead_letter (died_at);
+CREATE INDEX dead_letter_of_instance ON pawl_dead_letter (instance);
 
 CREATE TABLE pawl_ending (
     item     bigint PRIMARY KEY,
@@ -204,6 +212,7 @@ CREATE TABLE pawl_ending (
     reason   text COLLATE "C"
 );
 CREATE INDEX ending_by_time ON pawl_ending (at);
+CREATE INDEX ending_of_instance ON pawl_ending (instance);
 
 CREATE TABLE pawl_inbox (
     position     bigint PRIMARY KEY,
