@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 
@@ -25,6 +26,7 @@ public:
     MariadbTables& operator=(const MariadbTables&) = delete;
 
     std::string url() const { return server_.substr(0, server_.rfind('/') + 1) + name_; }
+    const std::string& name() const { return name_; }
     MariadbOptions options() const { return {.url = url()}; }
 
     /// Statements by the server's administrator, each ended by a semicolon.
@@ -33,6 +35,11 @@ public:
             {.address = sql::mariadb::address_of(server_), .prefix = "pawl_"}};
         connection.run_script(script);
         connection.commit();
+    }
+    /// A connection of somebody else's, in a transaction that does what it likes.
+    std::unique_ptr<sql::mariadb::MariadbConnection> connect() const {
+        return std::make_unique<sql::mariadb::MariadbConnection>(
+            sql::mariadb::ConnectionOptions{.address = sql::mariadb::address_of(url())});
     }
 
 private:

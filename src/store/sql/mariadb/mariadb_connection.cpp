@@ -182,9 +182,13 @@ void MariadbConnection::rollback_to_savepoint() {
 
 void MariadbConnection::run_script(std::string_view script) {
     const auto sql = rewrite(script, {.prefix = options_.prefix});
+    is_in_transaction_ = true;
     mysql_set_server_option(link_.get(), MYSQL_OPTION_MULTI_STATEMENTS_ON);
     int more = mysql_real_query(link_.get(), sql.data(), sql.size());
-    while (more == 0) more = mysql_next_result(link_.get());
+    while (more == 0) {
+        if (auto* result = mysql_store_result(link_.get())) mysql_free_result(result);
+        more = mysql_next_result(link_.get());
+    }
     const Failure failure = failure_of(link_.get());
     mysql_set_server_option(link_.get(), MYSQL_OPTION_MULTI_STATEMENTS_OFF);
     if (failure.code != 0) fail(failure, "a migration");

@@ -102,7 +102,9 @@ Diagnosis diagnose(unsigned code) {
 }  // namespace
 
 Failure failure_of(st_mysql* link) { return {mysql_errno(link), mysql_error(link)}; }
+// What fails while rows are fetched is only known to the connection.
 Failure failure_of(st_mysql_stmt* statement) {
+    if (mysql_stmt_errno(statement) == 0) return failure_of(statement->mysql);
     return {mysql_stmt_errno(statement), mysql_stmt_error(statement)};
 }
 

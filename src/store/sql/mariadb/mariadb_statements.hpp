@@ -328,6 +328,7 @@ constexpr void set_sessions(Statements& s) {
     s.sessions.hold =
         "SELECT (SELECT s.until FROM pawl_session s WHERE s.id = h.id) "
         "FROM pawl_session h FORCE INDEX (pawl_session_hold) WHERE h.id = $1 LOCK IN SHARE MODE";
+    s.sessions.renew = "UPDATE pawl_session FORCE INDEX (PRIMARY) SET until = $2 WHERE id = $1";
     s.sessions.lock =
         "SELECT until FROM pawl_session FORCE INDEX (pawl_session_hold) WHERE id = $1 FOR UPDATE";
     s.sessions.lock_expired =
