@@ -25,15 +25,20 @@ using Scenarios = std::vector<std::pair<std::string, Scenario>>;
 const Scenarios* scenarios_of(const std::string& store) {
     if (store == "sqlite") return &scenarios();
 #ifdef PAWL_POSTGRES
-    static const Scenarios postgres{{"execute", execute_postgres}};
+    static const Scenarios postgres{{"execute", execute_on_postgres}};
     if (store == "postgres") return &postgres;
+#endif
+#ifdef PAWL_MARIADB
+    static const Scenarios mariadb{{"execute", execute_on_mariadb}};
+    if (store == "mariadb") return &mariadb;
 #endif
     return nullptr;
 }
 
 int usage() {
-    fmt::print(stderr,
-               "usage: pawl_bench [scenario...] [--quick] [--store sqlite|postgres]\nscenarios:");
+    fmt::print(
+        stderr,
+        "usage: pawl_bench [scenario...] [--quick] [--store sqlite|postgres|mariadb]\nscenarios:");
     for (const auto& [name, run] : scenarios()) fmt::print(stderr, " {}", name);
     fmt::print(stderr, "\n");
     return 2;

@@ -14,7 +14,7 @@ using Clock = Meter::Clock;
 constexpr int in_flight = 256;
 constexpr int connections_of_round_trips = 16;
 
-Sample execute_on_postgres(const Settings& settings) {
+Sample execute_with_pawl(const Settings& settings) {
     const PostgresScratch scratch;
     Engine engine{scratch.url()};
     auto parcels = engine.add<Parcel>("parcel");
@@ -68,8 +68,8 @@ int best_number_of_connections(const Settings& settings) {
 
 }  // namespace
 
-void execute_postgres(const Settings& settings) {
-    const auto subject = [&] { return execute_on_postgres(settings); };
+void execute_on_postgres(const Settings& settings) {
+    const auto subject = [&] { return execute_with_pawl(settings); };
     const int best = best_number_of_connections(settings);
     compare(settings, {"execute", in_flight, "raw-batch", subject,
                        [&] { return raw_batch(settings, best); }});

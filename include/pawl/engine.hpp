@@ -48,7 +48,7 @@ public:
     /// Starts the threads that claim and perform work. Sending needs no start.
     void start();
     /// Takes no new work, lets running handlers finish up to `deadline`, gives the rest back
-    /// uncharged. True if nothing had to be left.
+    /// uncharged. True if nothing had to be left. Refused in a handler or callback (misuse).
     bool stop(Duration deadline = std::chrono::seconds{30});
     /// For tests, on an engine that was not started: does everything that is due, on this thread.
     void run_until_idle();

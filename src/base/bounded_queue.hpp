@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/waits.hpp"
+
 namespace pawl::base {
 
 /// Many producers, one consumer at a time. Thread-safe.
@@ -19,7 +21,7 @@ public:
     bool push(T& value, Duration timeout) {
         std::unique_lock lock{mutex_};
         if (size() >= capacity_ &&
-            !room_.wait_for(lock, timeout, [&] { return size() < capacity_; }))
+            !room_.wait_for(lock, at_most_for_ever(timeout), [&] { return size() < capacity_; }))
             return false;
         values_.push_back(std::move(value));
         return true;

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <pawl/time.hpp>
 
+#include "base/waits.hpp"
+
 namespace pawl::base {
 
 /// Thread-safe. Can be set again after it was waited for.
@@ -21,7 +23,8 @@ public:
     /// True once it is set; false when `timeout` passed first. Resets it.
     bool wait_for(Duration timeout) {
         std::unique_lock lock{mutex_};
-        const bool was_set = changed_.wait_for(lock, timeout, [&] { return set_; });
+        const bool was_set =
+            changed_.wait_for(lock, at_most_for_ever(timeout), [&] { return set_; });
         set_ = false;
         return was_set;
     }
@@ -35,7 +38,7 @@ private:
 /// Time left of a wait, by a clock that nobody sets.
 class Countdown {
 public:
-    explicit Countdown(Duration total) : end_(Clock::now() + total) {}
+    explicit Countdown(Duration total) : end_(Clock::now() + at_most_for_ever(total)) {}
     Duration left() const {
         const auto rest = std::chrono::ceil<Duration>(end_ - Clock::now());
         return rest > Duration::zero() ? rest : Duration::zero();

@@ -3,10 +3,18 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <utility>
 
 #include "base/threads.hpp"
 
 namespace pawl::base {
+
+namespace {
+
+// The pool whose task this thread runs: its address only.
+thread_local const void* running_pool = nullptr;
+
+}  // namespace
 
 struct Pool::Shared {
     std::string name;
@@ -35,11 +43,13 @@ struct Pool::Shared {
     }
 
     void run(Task task) {
+        const void* const outer = std::exchange(running_pool, this);
         try {
             task();
         } catch (...) {
             if (on_failure) on_failure(std::current_exception());
         }
+        running_pool = outer;
     }
 };
 
@@ -100,6 +110,8 @@ void Pool::stop(Running running) {
         shared_ = std::move(fresh);
     }
 }
+
+bool Pool::is_running_here() const { return running_pool == shared_.get(); }
 
 bool Pool::run_one() {
     std::unique_lock lock{shared_->mutex};

@@ -31,6 +31,8 @@ public:
     void stop(Running running);
     /// Runs one waiting task on this thread. False if there is none.
     bool run_one();
+    /// Whether this thread is in the middle of a task of this pool.
+    bool is_running_here() const;
 
 private:
     struct Shared;

@@ -39,7 +39,12 @@ Committer::Committer(store::Store& store, base::Pool& callbacks, Options options
           return std::nullopt;
       }) {}
 
-bool Committer::submit(Job::Owned& job, Duration timeout) { return queue_.push(job, timeout); }
+bool Committer::submit(Job::Owned& job, Duration timeout) {
+    if (queue_.push(job, Duration::zero())) return true;
+    // What fills the queue may be this caller's own, which nobody was told of yet.
+    wake();
+    return queue_.push(job, timeout);
+}
 
 void Committer::wake() {
     if (threaded_)
@@ -54,7 +59,7 @@ void Committer::help() {
         const std::lock_guard lock{flushing_, std::adopt_lock};
         flush_one_group();
     }
-    if (!queue_.empty()) loop_.wake();
+    if (!queue_.empty()) wake();  // here, if the thread has ended in the meantime
 }
 
 void Committer::start() {

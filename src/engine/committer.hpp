@@ -46,7 +46,7 @@ public:
     Committer(store::Store& store, base::Pool& callbacks, Options options);
 
     /// Queues a job. False, and the job untouched, if the queue stayed full. Nothing happens to it
-    /// before somebody calls `wake` or `help`.
+    /// before somebody calls `wake` or `help`; a queue that is full is woken here.
     [[nodiscard]] bool submit(Job::Owned& job, Duration timeout);
     /// Has everything queued committed by the thread; without a thread, here and now.
     void wake();

@@ -62,7 +62,9 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                         .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
       claiming_(
           "pawl-claim", [this] { return dispatcher_.step(); }, logged("claiming")),
-      vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }, logged("vacuum")) {}
+      vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }, logged("vacuum")) {
+    dispatcher_.on_wanted([this] { claiming_.wake(); });
+}
 
 void Core::log(LogLevel level, const std::string& text) const noexcept {
     try {
@@ -117,15 +119,24 @@ void Core::start() {
     if (started_) throw Error{Code::misuse, "the engine is started already"};
     set_up();
     session_.ensure();
+    watch_ = store_->watch();
+    started_ = true;
+    try {
+        start_parts();
+    } catch (...) {
+        stop_parts(Duration::zero());
+        throw;
+    }
+}
+
+void Core::start_parts() {
     callbacks_.start(callback_threads);
     if (!options_.executor) workers_.start(options_.workers);
     committer_.start();
     session_.start();
-    dispatcher_.on_wanted([this] { claiming_.wake(); });
     dispatcher_.begin_work(false);
     claiming_.start();
     vacuuming_.start();
-    watch_ = store_->watch();
     watching_ = std::make_unique<base::Loop>(
         "pawl-watch",
         [this]() -> base::Pause {
@@ -136,20 +147,27 @@ void Core::start() {
         },
         logged("the watch"));
     watching_->start();
-    started_ = true;
 }
 
 bool Core::stop(Duration deadline) {
     check_process();
+    if (callbacks_.is_running_here() || workers_.is_running_here())
+        throw Error{Code::misuse,
+                    "stop waits for the handlers and callbacks that run, so none of them can call "
+                    "it: stop the engine on another thread"};
     const std::lock_guard lock{life_};
-    if (!started_) return true;
+    return !started_ || stop_parts(deadline);
+}
+
+// Also of parts that were never started.
+bool Core::stop_parts(Duration deadline) {
     const base::Countdown countdown{deadline};
     dispatcher_.begin_stop();
     claiming_.wake();
     const bool empty = dispatcher_.wait_until_empty(countdown.left());
     ending_ = true;  // before the interrupt: the watch must not be asked again
     watch_->interrupt();
-    watching_->stop();
+    if (watching_) watching_->stop();
     ending_ = false;
     vacuuming_.stop();
     claiming_.stop();
@@ -161,7 +179,9 @@ bool Core::stop(Duration deadline) {
     callbacks_.stop(Running::wait_for);
     session_.close();
     started_ = false;
-    drain_callbacks();
+    // What has not begun holds the engine alive, and only has to be let go.
+    while (callbacks_.run_one() || workers_.run_one()) {
+    }
     return empty;
 }
 
@@ -255,7 +275,7 @@ OutcomeRecord Core::send(Sending sending) {
 }
 
 void Core::send(Sending sending, detail::Completion done) {
-    auto request = std::make_unique<CallbackRequest>(std::move(done));
+    auto request = std::make_unique<CallbackRequest>(std::move(done), logged("a callback"));
     prepare(*request, std::move(sending));
     instances_.send(std::move(request));
     if (!started_) drain_callbacks();

@@ -52,6 +52,8 @@ public:
 
 private:
     void set_up();
+    void start_parts();
+    bool stop_parts(Duration deadline);
     void prepare(Request& request, Sending sending);
     /// Runs what waits for a callback thread, when there are none.
     void drain_callbacks();

@@ -7,6 +7,7 @@
 
 #include "base/backoff.hpp"
 #include "base/points.hpp"
+#include "base/waits.hpp"
 #include "engine/drafting.hpp"
 #include "engine/item_jobs.hpp"
 
@@ -65,6 +66,11 @@ void Dispatcher::begin_work(bool inline_effects) {
 base::Pause Dispatcher::step() {
     const Time now = parts_.store.now();
     progressed_ = false;
+    {
+        // What is released while this step looks is not seen by it: each asks for another.
+        const std::lock_guard lock{mutex_};
+        next_step_ = Time::max();
+    }
     auto pause = sooner(run_postponed(now), check_deadlines(now));
     if (stopping_) return pause;
     try {
@@ -118,7 +124,8 @@ Dispatcher::Claiming Dispatcher::claim_normal(Time now) {
     base::Pause pause = until(claimed.next_due, claimed.now);
     if (claimed.lost_ones_wait) {
         const std::lock_guard lock{mutex_};
-        if (now >= alone_again_at_) {
+        // Or the clock went back.
+        if (now >= alone_again_at_ || alone_again_at_ - now > options_.lease) {
             alone_ = Alone::draining;
             alone_since_ = now;
             pause = Duration::zero();
@@ -205,9 +212,12 @@ std::optional<store::Claim> Dispatcher::reserve(const Registered& workflow,
 }
 
 void Dispatcher::cancel(const Registered& workflow, const std::string& effect) {
-    const std::lock_guard lock{mutex_};
-    --held_;
-    --effects_.at({workflow.name, effect})->held;
+    {
+        const std::lock_guard lock{mutex_};
+        --effects_.at({workflow.name, effect})->held;
+        if (--held_ > 0) return;
+    }
+    emptied_.set();
 }
 
 void Dispatcher::launch(store::Item item) {
@@ -228,12 +238,24 @@ void Dispatcher::run(const HeldPtr& held) {
         return;
     }
     Task task = [this, held, keep = std::move(keep)] { perform(held); };
-    if (options_.executor && !inline_effects_)
+    if (stopping_)
+        parts_.callbacks.post(std::move(task));  // it only gives the item back
+    else if (options_.executor && !inline_effects_)
         // By way of a callback thread: this may be the committing one, and an executor may block.
         parts_.callbacks.post(
-            [this, task = std::move(task)]() mutable { options_.executor(std::move(task)); });
+            [this, held, task = std::move(task)]() mutable { hand_to_executor(held, task); });
     else
         parts_.workers.post(std::move(task));
+}
+
+void Dispatcher::hand_to_executor(const HeldPtr& held, Task& task) {
+    try {
+        options_.executor(std::move(task));
+    } catch (const std::exception& e) {
+        failed(held, fmt::format("the executor threw: {}", e.what()), false);
+    } catch (...) {
+        failed(held, "the executor threw something that is not a std::exception", false);
+    }
 }
 
 bool Dispatcher::begin(const HeldPtr& held) {
@@ -247,8 +269,9 @@ bool Dispatcher::begin(const HeldPtr& held) {
         if (held->given_up) return false;
         go = !stopping_ && ours;
         held->started = go;
-        if (go && policy.deadline > Duration::zero()) {
-            held->deadline = parts_.store.now() + policy.deadline;
+        // A timer has no handler that could hang.
+        if (go && policy.deadline > Duration::zero() && item.line.kind == store::ItemKind::effect) {
+            held->deadline = parts_.store.now() + base::at_most_for_ever(policy.deadline);
             want = *held->deadline < next_step_;
         }
     }
@@ -262,6 +285,20 @@ bool Dispatcher::begin(const HeldPtr& held) {
         return false;
     }
     return true;
+}
+
+// From its return on a handler can't be late, however long the store takes for the word on it.
+std::unique_ptr<detail::Asked> Dispatcher::call_handler(const HeldPtr& held,
+                                                        const Delivery& delivery) {
+    struct Return {
+        Dispatcher& dispatcher;
+        Held& held;
+        ~Return() {
+            const std::lock_guard lock{dispatcher.mutex_};
+            held.deadline.reset();
+        }
+    } const on_return{*this, *held};
+    return held->lane->workflow->model->perform(held->item.payload.bytes, delivery);
 }
 
 void Dispatcher::perform(const HeldPtr& held) {
@@ -281,7 +318,7 @@ void Dispatcher::perform(const HeldPtr& held) {
     delivery.trace = item.envelope.trace;
     point(points::handler_before);
     try {
-        auto input = held->lane->workflow->model->perform(item.payload.bytes, delivery);
+        auto input = call_handler(held, delivery);
         point(points::handler_after);
         const store::Settlement word{.item = item.id, .fence = item.fence};
         if (input)

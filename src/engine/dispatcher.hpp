@@ -32,7 +32,7 @@ struct Held {
     store::Item item;
     Lane* lane = nullptr;
     std::stop_source stop;
-    std::optional<Time> deadline;
+    std::optional<Time> deadline;  ///< of the handler that is running
     bool started = false;
     bool given_up = false;  ///< its deadline passed: whatever the handler still says is ignored
 };
@@ -97,7 +97,9 @@ private:
     store::ClaimRequest claim_request(std::size_t room);
     void take(store::Item item);
     void run(const HeldPtr& held);
+    void hand_to_executor(const HeldPtr& held, Task& task);
     void perform(const HeldPtr& held);
+    std::unique_ptr<detail::Asked> call_handler(const HeldPtr& held, const Delivery& delivery);
     void fire(const HeldPtr& held);
     void failed(const HeldPtr& held, const std::string& error, bool permanent);
     void bury(const HeldPtr& held, const std::string& reason);

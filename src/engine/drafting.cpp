@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pawl/error.hpp>
 #include <pawl/json.hpp>
 
 #include "base/text.hpp"
 #include "base/uuid.hpp"
+#include "base/waits.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -64,8 +66,8 @@ store::Append append_of(detail::Draft draft, const DraftingContext& context) {
         put.name = std::move(t.input.name);
         put.key = std::move(t.key);
         put.payload.bytes = std::move(t.input.bytes);
-        put.at = t.at;
-        put.after = t.after;
+        if (t.at) put.at = std::max(*t.at, Time{});  // what has passed is due, however long ago
+        put.after = std::max(base::at_most_for_ever(t.after), Duration::zero());
     }
     append.finished = draft.finished;
     return append;

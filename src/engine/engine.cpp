@@ -3,6 +3,7 @@
 #include <pawl/engine.hpp>
 #include <pawl/error.hpp>
 
+#include "engine/check_options.hpp"
 #include "engine/core.hpp"
 #include "engine/impl.hpp"
 #include "engine/open_store.hpp"
@@ -10,6 +11,7 @@
 namespace pawl::inline v0 {
 
 Engine::Engine(std::string_view url, Options options) : impl_(std::make_unique<Impl>()) {
+    engine::check_options(options);
     auto store = engine::open_store(url, options);
     impl_->core = std::make_shared<engine::Core>(std::move(store), std::move(options));
 }

@@ -26,7 +26,9 @@ void Dispatcher::postpone(const HeldPtr& held, Task again, const std::string& wh
 
 base::Pause Dispatcher::run_postponed(Time now) {
     const std::lock_guard lock{mutex_};
-    while (!postponed_.empty() && postponed_.begin()->first <= now) {
+    // Further away than it was put: the clock went back.
+    const auto is_due = [&](Time at) { return at <= now || at - now > postponed_for; };
+    while (!postponed_.empty() && is_due(postponed_.begin()->first)) {
         parts_.callbacks.post(std::move(postponed_.begin()->second));
         postponed_.erase(postponed_.begin());
     }

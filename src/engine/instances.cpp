@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <pawl/error.hpp>
+#include <utility>
 
 #include "base/text.hpp"
 #include "base/uuid.hpp"
@@ -92,6 +93,7 @@ std::shared_ptr<CachedInstance> Instances::find(const Registered& workflow, cons
 
 void Mailbox::push(std::unique_ptr<Request> request) {
     auto* raw = request.get();
+    waited_for_ += raw->is_waited_for();
     (last_ ? last_->next : first_) = std::move(request);
     last_ = raw;
 }
@@ -100,13 +102,23 @@ std::unique_ptr<Request> Mailbox::pop() {
     auto request = std::move(first_);
     first_ = std::move(request->next);
     if (!first_) last_ = nullptr;
+    waited_for_ -= request->is_waited_for();
     return request;
 }
 
-bool Instances::enqueue(std::unique_ptr<Request> request) {
+bool Mailbox::hand_over(const std::shared_ptr<CachedInstance>& instance) const {
+    if (waited_for_ == 0) return false;
+    for (auto* request = first_.get(); request; request = request->next.get())
+        if (request->hand_over(instance)) return true;
+    return false;
+}
+
+bool Instances::enqueue(std::unique_ptr<Request> request, bool waits) {
     const auto instance = request->instance;
     const std::lock_guard lock{instance->mutex};
     instance->mailbox.push(std::move(request));
+    // All callback threads may be waiting like this one: then nobody else would come.
+    if (waits && std::exchange(instance->posted, false)) return true;
     if (instance->busy || instance->must_wait()) return false;
     return instance->busy = true;
 }
@@ -115,7 +127,7 @@ void Instances::send(std::unique_ptr<Request> request) {
     const auto instance = find(*request->workflow, request->id);
     request->instances = this;
     request->instance = instance;
-    if (!enqueue(std::move(request))) return;
+    if (!enqueue(std::move(request), false)) return;
     drive(instance);
     parts_.committer.wake();
 }
@@ -124,7 +136,7 @@ void Instances::send_and_help(std::unique_ptr<Request> request) {
     const auto instance = find(*request->workflow, request->id);
     request->instances = this;
     request->instance = instance;
-    if (enqueue(std::move(request))) drive(instance);
+    if (enqueue(std::move(request), true)) drive(instance);
     parts_.committer.help();
 }
 
@@ -159,10 +171,14 @@ std::unique_ptr<Request> Instances::next(const std::shared_ptr<CachedInstance>& 
 
 // Somebody else decides for the instance from now on. With its mutex held, and busy.
 void Instances::pass_on(const std::shared_ptr<CachedInstance>& instance) {
-    auto& box = instance->returned.empty() ? instance->mailbox : instance->returned;
-    // A caller that waits for this very input does it: then no pool is needed for its send to end.
-    if (box.front().hand_over(instance)) return;
+    // A caller that waits for an input does it: then no pool is needed for its send to end.
+    if (instance->returned.hand_over(instance) || instance->mailbox.hand_over(instance)) return;
+    instance->posted = true;
     parts_.callbacks.post([this, instance] {
+        {
+            const std::lock_guard lock{instance->mutex};
+            if (!std::exchange(instance->posted, false)) return;
+        }
         drive(instance);
         parts_.committer.wake();
     });
@@ -209,7 +225,14 @@ void Instances::abandon(CachedInstance& instance, std::unique_ptr<Request> reque
     }
     request->instance.reset();
     auto* raw = request.get();
-    raw->finish(std::move(request), {}, std::move(error));
+    if (raw->finishes_quickly(true)) return raw->finish(std::move(request), {}, std::move(error));
+    // Not here: this thread decides for the instance, and may be anybody's.
+    raw->outcome_ = {};
+    raw->error_ = std::move(error);
+    parts_.callbacks.post([request = std::move(request)]() mutable {
+        auto* one = request.get();
+        one->resume(std::move(request));
+    });
 }
 
 void Instances::ensure_state(CachedInstance& instance, const Request& request) {
@@ -242,38 +265,40 @@ void Instances::plan(CachedInstance& instance, Request& request) {
     request.chain = instance.chain;
     plan_confirmation(instance, request);
 
-    if (workflow.model->finished(*instance.state)) {
-        request.outcome_.kind = OutcomeRecord::Kind::finished;
-    } else {
-        detail::Draft draft;
-        bool touched = false;
-        try {
+    bool finished = false;
+    detail::Draft draft;
+    bool touched = false;
+    try {
+        finished = workflow.model->finished(*instance.state);
+        if (!finished)
             draft = request.input->decide(*instance.state, {parts_.store.now(), *uuids_}, touched);
-        } catch (const std::exception& e) {
-            request.error_ = workflow_error(request, e.what());
-        } catch (...) {
-            request.error_ = workflow_error(request, not_standard);
-        }
-        if (request.error_) {
-            // The answer is only given once the version it was thrown on is confirmed. A state that
-            // is whole is kept: those behind rest on what is still on its way.
-            if (touched) instance.forget();
-            return;
-        }
-        if (!draft.rejected) {
-            try {
-                return plan_accepted(instance, request, std::move(draft));
-            } catch (...) {
-                // Something is over its limit. That, too, is answered only on a current version.
-                request.error_ = caught(request);
-            }
-            cancel_born(request);
-            plan_confirmation(instance, request);
-            instance.forget();  // it has evolved already
-            return;
-        }
+    } catch (const std::exception& e) {
+        request.error_ = workflow_error(request, e.what());
+    } catch (...) {
+        request.error_ = workflow_error(request, not_standard);
+    }
+    if (request.error_) {
+        // The answer is only given once the version it was thrown on is confirmed. A state that
+        // is whole is kept: those behind rest on what is still on its way.
+        if (touched) instance.forget();
+        return;
+    }
+    if (finished) {
+        request.outcome_.kind = OutcomeRecord::Kind::finished;
+    } else if (draft.rejected) {
         request.outcome_.kind = OutcomeRecord::Kind::rejected;
         request.outcome_.reason = std::move(draft.rejection);
+    } else {
+        try {
+            return plan_accepted(instance, request, std::move(draft));
+        } catch (...) {
+            // Something is over its limit. That, too, is answered only on a current version.
+            request.error_ = caught(request);
+        }
+        cancel_born(request);
+        plan_confirmation(instance, request);
+        instance.forget();  // it has evolved already
+        return;
     }
     if (request.settlement) {
         auto settlement = *request.settlement;

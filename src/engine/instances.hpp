@@ -19,13 +19,15 @@ namespace pawl::engine {
 class Mailbox {
 public:
     bool empty() const { return !first_; }
-    Request& front() const { return *first_; }
+    /// True if one of those who wait for a request in here goes on deciding for the instance.
+    bool hand_over(const std::shared_ptr<CachedInstance>& instance) const;
     void push(std::unique_ptr<Request> request);
     std::unique_ptr<Request> pop();
 
 private:
     std::unique_ptr<Request> first_;
     Request* last_ = nullptr;
+    std::size_t waited_for_ = 0;  ///< how many of them somebody waits for
 };
 
 /// An instance's state after everything that was decided, durable or on its way.
@@ -38,6 +40,8 @@ struct CachedInstance {
     Mailbox mailbox;    ///< not decided yet
     int in_flight = 0;  ///< decided, and their Commits not answered yet
     bool busy = false;  ///< a thread is deciding for this instance
+    /// Busy, but the callback thread that shall decide has not begun: whoever waits may come first.
+    bool posted = false;
 
     // Only the thread that is deciding touches these.
     std::unique_ptr<detail::State> state;  ///< none: to be loaded
@@ -114,7 +118,7 @@ private:
     static constexpr std::size_t shard_count = 16;
 
     std::shared_ptr<CachedInstance> find(const Registered& workflow, const std::string& id);
-    bool enqueue(std::unique_ptr<Request> request);
+    bool enqueue(std::unique_ptr<Request> request, bool waits);
     void drive(const std::shared_ptr<CachedInstance>& instance);
     std::unique_ptr<Request> next(const std::shared_ptr<CachedInstance>& instance, bool turn_over);
     void pass_on(const std::shared_ptr<CachedInstance>& instance);

@@ -25,7 +25,12 @@ bool WaitingRequest::hand_over(const std::shared_ptr<CachedInstance>& instance) 
 
 void CallbackRequest::finish(std::unique_ptr<Request>, OutcomeRecord outcome,
                              std::exception_ptr error) {
-    done_(std::move(outcome), std::move(error));
+    try {
+        done_(std::move(outcome), std::move(error));
+    } catch (...) {
+        // Those that share its group, and its instance, must not end with it.
+        on_failure_(std::current_exception());
+    }
 }
 
 }  // namespace pawl::engine

@@ -25,6 +25,7 @@ public:
     void finish(std::unique_ptr<Request> self, OutcomeRecord outcome,
                 std::exception_ptr error) override;
     bool finishes_quickly(bool) const override { return true; }
+    bool is_waited_for() const override { return true; }
     bool hand_over(const std::shared_ptr<CachedInstance>& instance) override;
 
 private:
@@ -33,13 +34,15 @@ private:
 
 class CallbackRequest final : public Request {
 public:
-    explicit CallbackRequest(detail::Completion done) : done_(std::move(done)) {}
+    CallbackRequest(detail::Completion done, base::OnFailure on_failure)
+        : done_(std::move(done)), on_failure_(std::move(on_failure)) {}
     void finish(std::unique_ptr<Request> self, OutcomeRecord outcome,
                 std::exception_ptr error) override;
     bool finishes_quickly(bool) const override { return false; }
 
 private:
     detail::Completion done_;
+    base::OnFailure on_failure_;
 };
 
 }  // namespace pawl::engine

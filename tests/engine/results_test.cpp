@@ -1,4 +1,9 @@
 // What an effect's handler returns, and what becomes of effects that fail for good.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/points.hpp"
 #include "engine/fixture.hpp"
 #include "engine/workflows.hpp"
 
@@ -191,6 +196,52 @@ TEST_P(FailedEffects, AreNamedApartOnTheWire) {
         R"({"type":"Failed<Boat>","effect":{"how":"by hand"},"reason":"seen","attempts":7})");
     EXPECT_TRUE(outcome.accepted());
     EXPECT_THAT(rescues.state("r")->log, ElementsAre("sank by hand: seen"));
+}
+
+class SharedFailedEffects : public SharedEngineTest {
+protected:
+    Workflow<Rescue> add(Engine& engine) {
+        return engine.add<Rescue>("rescue",
+                                  Handlers{[](const Rescue::Boat&) {},
+                                           [](const Rescue::Horn&) { throw Permanent{"no air"}; }});
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedFailedEffects, shared_stores(), name_of);
+
+TEST_P(SharedFailedEffects, AreBuriedAndToldTogetherWhereverTheirProcessIsKilled) {
+    int told = 0;
+    for (const auto point : base::points::all) {
+        if (!point.starts_with("group:") && !point.starts_with("commit:")) continue;
+        const std::string id{point};
+        if (const pid_t child = fork(); child == 0) {
+            alarm(60);
+            bool armed = false;  // from the handler's failure on: what follows is the burial
+            auto deadly = options();
+            deadly.test.at_point = [&](std::string_view reached) {
+                armed = armed || reached == base::points::handler_before;
+                if (armed && reached == point) ::raise(SIGKILL);
+            };
+            Engine engine{url(), deadly};
+            add(engine).send(id, Rescue::Call{"horn"});
+            engine.run_until_idle();
+            _exit(1);
+        } else {
+            int status = 0;
+            ASSERT_EQ(waitpid(child, &status, 0), child);
+            ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << point;
+        }
+        auto engine = open();
+        auto rescues = add(*engine);
+        const auto heard = rescues.journal(id).size() - 1;
+        told += static_cast<int>(heard);
+        EXPECT_EQ(engine->dead_letters({.type = "rescue", .id = id}).size(), heard) << point;
+        EXPECT_EQ(rescues.pending(id).size(), 1 - heard) << point;
+        advance(*engine, 1min);  // its lease passes
+        EXPECT_THAT(names_of(rescues.journal(id)), ElementsAre("Called", "Silent")) << point;
+        EXPECT_EQ(engine->dead_letters({.type = "rescue", .id = id}).size(), 1u) << point;
+        EXPECT_THAT(rescues.pending(id), IsEmpty()) << point;
+    }
+    EXPECT_EQ(told, 2);  // only those that were killed after the commit
 }
 
 }  // namespace

@@ -197,5 +197,110 @@ TEST_P(Stopping, IsNoConcernOfAForkedChild) {
     EXPECT_TRUE(counters.send("c", Counter::Add{1}).accepted());
 }
 
+TEST_P(Stopping, LeavesNothingOfTheEngineBehindWithAHandlerThatIgnoresIt) {
+    const auto room = std::make_shared<Room>();
+    {
+        auto crowded = real_time();
+        crowded.workers = 1;
+        auto engine = open(crowded);
+        auto couriers =
+            engine->add<Courier>("courier", Handlers{[room](const Carry&) { room->visit(); }});
+        engine->start();
+        couriers.send("c", Courier::Send{"ada", 5});
+        ASSERT_TRUE(room->wait_entered(1));
+        EXPECT_FALSE(engine->stop(10ms));
+    }
+    room->let_out();
+    // What waited for the one worker holds nothing alive.
+    EXPECT_TRUE(eventually([&] { return room.use_count() == 1; }));
+    EXPECT_EQ(room->entered.get(), 1);
+}
+
+TEST_P(Stopping, AnswersWhatIsQueuedBehindACallerThatCommits) {
+    Watched<int> reached;
+    Watched<bool> gate;
+    auto gated = real_time();
+    gated.test.at_point = [&](std::string_view point) {
+        if (point != "commit:before") return;
+        reached.change([](int& n) { ++n; });
+        gate.wait([](bool is_open) { return is_open; });
+    };
+    auto engine = open(gated);
+    auto counters = engine->add<Counter>("counter");
+    engine->start();
+    auto first =
+        std::async(std::launch::async, [&] { return counters.send("a", Counter::Add{1}); });
+    ASSERT_TRUE(reached.wait([](int n) { return n == 1; }));
+    auto second = counters.send_async("b", Counter::Add{1});
+    EXPECT_TRUE(engine->stop());
+    gate.change([](bool& is_open) { is_open = true; });
+    EXPECT_TRUE(first.get().accepted());
+    ASSERT_EQ(second.wait_for(patience), std::future_status::ready);
+    EXPECT_TRUE(second.get().accepted());
+}
+
+TEST_P(Stopping, KeepsWhatItsProcessHoldsWhenAForkedChildDestroysItsCopy) {
+    Room room;
+    auto engine = open(real_time());
+    auto couriers = engine->add<Courier>("courier", Handlers{[&](const Carry& e) {
+                                             room.visit();
+                                             return Courier::Arrived{e.to};
+                                         }});
+    engine->start();
+    couriers.send("c", Courier::Send{"ada"});
+    ASSERT_TRUE(room.wait_entered(1));
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        alarm(20);
+        engine.reset();
+        _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    // Still claimed: the child did not close the session, nor give anything back.
+    const auto pending = couriers.pending("c");
+    ASSERT_EQ(pending.size(), 1u);
+    EXPECT_FALSE(pending[0].due_at);
+    room.let_out();
+    EXPECT_TRUE(eventually([&] { return couriers.pending("c").empty(); }));
+    EXPECT_THAT(couriers.state("c")->received, ElementsAre("ada"));
+    EXPECT_TRUE(engine->stop());
+    EXPECT_EQ(room.entered.get(), 1);
+}
+
+class SharedStopping : public SharedEngineTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedStopping, shared_stores(), name_of);
+
+TEST_P(SharedStopping, IsNotHeldUpByAnEffectThatIsNotReleasedAfterAll) {
+    Watched<int> reached;
+    Watched<bool> gate;
+    Options gated;
+    gated.test.at_point = [&](std::string_view point) {
+        if (point != "commit:before") return;
+        reached.change([](int& n) { ++n; });
+        gate.wait([](bool is_open) { return is_open; });
+    };
+    auto other = open(Options{});
+    auto there = other->add<Courier>("courier");
+    auto engine = open(gated);
+    auto here = engine->add<Courier>("courier", Handlers{[](const Carry&) {}});
+    engine->start();
+    // Decided on a version that another engine then takes: its effect is reserved, and lost.
+    auto sent =
+        std::async(std::launch::async, [&] { return here.send("c", Courier::Send{"ada"}); });
+    ASSERT_TRUE(reached.wait([](int n) { return n == 1; }));
+    there.send("c", Courier::Send{"meanwhile", 0});
+    const auto begin = std::chrono::steady_clock::now();
+    auto stopped = std::async(std::launch::async, [&] { return engine->stop(patience); });
+    EXPECT_EQ(stopped.wait_for(50ms), std::future_status::timeout);
+    gate.change([](bool& is_open) { is_open = true; });
+    EXPECT_TRUE(stopped.get());
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, patience / 2);
+    EXPECT_TRUE(sent.get().accepted());
+    EXPECT_EQ(here.pending("c").size(), 1u);
+}
+
 }  // namespace
 }  // namespace pawl::engine_test

@@ -18,7 +18,13 @@ constexpr std::chrono::milliseconds longest_wait_for_copies{500};
 }  // namespace
 
 Checkpointer::Checkpointer(ConnectionOptions connection, WriteTurn& turn, LogBounds bounds)
-    : connection_(std::move(connection)), turn_(turn), bounds_(bounds), wake_at_(bounds.copy) {
+    : connection_(connection),
+      guard_(std::move(connection)),
+      turn_(turn),
+      bounds_(bounds),
+      wake_at_(bounds.copy) {
+    guard_.configure(only_read);
+    guard_.configure(small_cache);
     connection_.configure(keep_some_log);
     connection_.configure(small_cache);
     connection_.configure(sync_every_commit);
@@ -77,20 +83,30 @@ void Checkpointer::run() {
     }
 }
 
+// SQLite before 3.51.3 may lose pages if a writer begins the log anew just when a second look at it
+// begins, after a first one had copied all of it (sqlite.org/wal.html, "The WAL-Reset Bug"). While
+// somebody reads the log, no writer begins it anew; and if there is nothing left to copy, whoever
+// reads the file itself keeps this from writing into it. So a read is held open meanwhile.
+bool Checkpointer::copy_beside_writers(int& pages, int& copied) {
+    Transaction reading{guard_, Access::read};
+    guard_.query(application_id, {}, [](const Row&) {});
+    sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &pages,
+                              &copied);
+    return pages == copied;
+}
+
 // Copying runs beside the writers, but only a moment without any lets the log begin anew. Most
 // pages are copied by then, so that moment is short. Where a reader that stays on the old log is in
 // the way, trying again at each commit would only slow the writers down.
 Checkpointer::Outcome Checkpointer::work() {
     int pages = 0;
     int copied = 0;
-    sqlite3* const handle = connection_.handle();
-    sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, &pages, &copied);
-    if (pages == copied) return {.wake_at = bounds_.copy, .is_copied = true};
+    if (copy_beside_writers(pages, copied)) return {.wake_at = bounds_.copy, .is_copied = true};
     if (pages < bounds_.restart) return {.wake_at = pages + bounds_.copy};
 
     turn_.take(WriteTurn::Rank::urgent);
-    const int result =
-        sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_RESTART, &pages, &copied);
+    const int result = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,
+                                                 SQLITE_CHECKPOINT_RESTART, &pages, &copied);
     turn_.give();
     if (result == SQLITE_OK) return {.wake_at = bounds_.copy, .is_copied = true};
     return {.wake_at = pages + bounds_.restart / 2, .is_hindered = true};

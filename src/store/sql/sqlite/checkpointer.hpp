@@ -39,9 +39,11 @@ private:
         bool is_hindered = false;  ///< by a reader that stays on the old log
     };
     Outcome work();
+    bool copy_beside_writers(int& pages, int& copied);
     bool wait_for_work();
 
     SqliteConnection connection_;
+    SqliteConnection guard_;  ///< reads while the other copies
     WriteTurn& turn_;
     LogBounds bounds_;
     std::mutex mutex_;

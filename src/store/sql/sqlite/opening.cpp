@@ -84,7 +84,13 @@ void check_file(SqliteConnection& connection, const OpeningOptions& options) {
 }
 
 void prepare_file(SqliteConnection& connection, const OpeningOptions& options) {
-    connection.configure(use_wal);
+    std::string mode;
+    connection.query(use_wal, {}, [&](const Row& row) { mode = row.view(0); });
+    if (mode != "wal")
+        throw Error{Code::unavailable,
+                    fmt::format("SQLite file {}: its file system can't have a write-ahead log "
+                                "(journal mode {}); give a path on a local disk",
+                                connection.path(), mode)};
     connection.reach(base::points::prepare_logged);
     connection.configure(sync_every_commit);
     Transaction transaction{connection, Access::write};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <pawl/error.hpp>
 
 #include "store/sql/sqlite/opening.hpp"
@@ -29,6 +30,10 @@ int tell_checkpointer(void* checkpointer, sqlite3*, const char*, int pages) {
 
 SqliteDatabase::SqliteDatabase(const SqliteOptions& options)
     : options_(options), clock_(options.clock ? *options.clock : system_clock()) {
+    if (options_.path == ":memory:")
+        throw Error{Code::invalid, "a SQLite store is a file; for one in memory write memory:"};
+    // Connections are opened as they are needed, wherever the process has gone in the meantime.
+    options_.path = std::filesystem::absolute(options_.path);
     check_prefix(options_.prefix);
     if (options_.readers == 0)
         throw Error{Code::invalid, "a SQLite store needs at least one connection that reads"};

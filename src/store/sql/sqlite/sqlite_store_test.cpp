@@ -83,6 +83,30 @@ TEST_F(SqliteStore, LetsAPoisonousCommitFailAlone) {
     EXPECT_EQ(commit(*store, {create("o-5")})[0].fate, Fate::committed);
 }
 
+TEST_F(SqliteStore, StaysOnItsFileWhereverTheProcessGoes) {
+    const TemporaryDirectory elsewhere;
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(directory_.path());
+    const auto store = open_sqlite({.path = "store.db", .clock = &clock_});
+    std::filesystem::current_path(elsewhere.path());
+    open_sqlite({.path = "store.db", .clock = &clock_});  // another one of that name
+    EXPECT_EQ(commit(*store, {create("o-1")})[0].fate, Fate::committed);
+    const LoadRequest wanted{.instance = {"order", "o-1"}};
+    const auto loaded = store->load({&wanted, 1});
+    std::filesystem::current_path(before);
+    EXPECT_TRUE(loaded[0].row);
+    EXPECT_TRUE(store->watch());
+}
+
+TEST_F(SqliteStore, IsNoFileInMemory) {
+    try {
+        open_sqlite({.path = ":memory:"});
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::invalid);
+    }
+}
+
 TEST_F(SqliteStore, ForgetsNamesOfAGroupThatWasRolledBack) {
     const auto store = open();
     RawDatabase raw{path_};

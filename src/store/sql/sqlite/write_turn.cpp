@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <pawl/error.hpp>
 #include <thread>
+#include <vector>
 
 namespace pawl::store::sql::sqlite {
 namespace {
@@ -31,6 +33,38 @@ bool try_lock(int file, short type, std::int64_t byte) {
     return ::fcntl(file, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
+// A forked child shares the locks of the files it inherits, and would hold the turn of a parent
+// that dies for as long as it lives itself. So a child closes them; it can't use the engine anyway.
+class OpenTurnFiles {
+public:
+    static OpenTurnFiles& all() {
+        static auto* const files = new OpenTurnFiles;  // never ends: a fork may come at any time
+        return *files;
+    }
+    void add(int file) {
+        const std::lock_guard lock{mutex_};
+        files_.push_back(file);
+    }
+    void close(int file) {
+        const std::lock_guard lock{mutex_};
+        std::erase(files_, file);
+        ::close(file);
+    }
+
+private:
+    OpenTurnFiles() {
+        ::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); },
+                         [] {
+                             for (const int file : all().files_) ::close(file);
+                             all().files_.clear();
+                             all().mutex_.unlock();
+                         });
+    }
+
+    std::mutex mutex_;
+    std::vector<int> files_;
+};
+
 }  // namespace
 
 TurnFile::TurnFile(std::string path) : path_(std::move(path)) {
@@ -40,9 +74,10 @@ TurnFile::TurnFile(std::string path) : path_(std::move(path)) {
                     fmt::format("{} can't be opened: {}; it stands beside the database and orders "
                                 "its writers, make the directory writable",
                                 path_, std::strerror(errno))};
+    OpenTurnFiles::all().add(file_);
 }
 
-TurnFile::~TurnFile() { ::close(file_); }
+TurnFile::~TurnFile() { OpenTurnFiles::all().close(file_); }
 
 // A few tries at once come first: "next" is mostly held for microseconds, and a sleep on a busy
 // machine lasts as long as several turns.

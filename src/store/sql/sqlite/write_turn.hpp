@@ -13,8 +13,8 @@ namespace pawl::store::sql::sqlite {
 
 /// Two locks on a file beside the database: whoever wants to write takes "next", waits for
 /// "current", gives "next" back and works. So a process that writes all the time can't take the
-/// lock again before one that waits has had it. The locks end with the process that holds them.
-/// Used by one thread at a time.
+/// lock again before one that waits has had it. The locks end with the process that holds them,
+/// also if children that it forked live on. Used by one thread at a time.
 class TurnFile {
 public:
     /// Throws pawl::Error (unavailable) if the file can't be made.

@@ -117,6 +117,32 @@ TEST(WriteTurn, EndsWithTheProcessThatHoldsIt) {
     turn.give();
 }
 
+TEST(WriteTurn, EndsWithItsProcessAlsoIfAForkedChildLivesOn) {
+    const TemporaryDirectory directory;
+    const std::string path = directory.path() / "turn";
+    const SharedMemory shared;
+    const pid_t holder = ::fork();
+    if (holder == 0) {
+        WriteTurn turn{path, patience};
+        turn.take(WriteTurn::Rank::ordinary);
+        if (::fork() == 0) {
+            ++shared->turns;
+            while (!shared->stop) std::this_thread::yield();
+            ::_exit(0);
+        }
+        while (shared->turns == 0) std::this_thread::yield();
+        ::_exit(0);
+    }
+    ::waitpid(holder, nullptr, 0);
+    ASSERT_EQ(shared->turns, 1);
+    WriteTurn turn{path, 1s};
+    EXPECT_NO_THROW({
+        turn.take(WriteTurn::Rank::ordinary);
+        turn.give();
+    });
+    shared->stop = true;
+}
+
 TEST(WriteTurn, IsBusyWhenTheDeadlineHasPassed) {
     const TemporaryDirectory directory;
     const std::string path = directory.path() / "turn";
