@@ -10,7 +10,7 @@
 
 #include "base/pool.hpp"
 #include "base/random.hpp"
-#include "engine/committer.hpp"
+#include "engine/committer_lanes.hpp"
 #include "engine/request.hpp"
 
 namespace pawl::engine {
@@ -34,6 +34,7 @@ private:
 struct CachedInstance {
     const Registered* workflow = nullptr;
     std::string id;
+    Committer* lane = nullptr;  ///< through which all of its Commits go
 
     std::mutex mutex;   ///< of what follows; never held while the user's code runs
     Mailbox returned;   ///< lost a race, to be decided again, before everything newer
@@ -86,7 +87,7 @@ public:
     };
     struct Parts {
         store::Store& store;
-        Committer& committer;
+        CommitterLanes& lanes;
         base::Pool& callbacks;
         base::Random& random;
         const Clock& clock;

@@ -18,6 +18,7 @@ public:
     void commit(std::span<const Commit> group, std::span<Answer> answers) override {
         committing_.commit(group, answers);
     }
+    std::size_t writers() const override { return database_->writers(); }
 
     std::vector<Loaded> load(std::span<const LoadRequest> requests) override {
         return reading_.load(requests);
