@@ -41,6 +41,7 @@ void Committing::write_until_known(Group& group, Group::Run run) {
             return write(group, run, progress);
         } catch (const Collision&) {
             tries.after_collision();
+            run.careful = true;
         } catch (const LostConnection& lost) {
             run.resent = run.resent || progress == Progress::committing;
             if (!run.resent) {
@@ -92,6 +93,7 @@ void Committing::write(Group& group, const Group::Run& plan, Progress& progress)
     }
     if (at_fault) {
         progress = Progress::begun;
+        run.careful = true;
         Transaction transaction{*connection, Access::write};
         BrokenChains broken;
         bisect(group, *connection, run, broken);

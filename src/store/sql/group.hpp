@@ -27,7 +27,10 @@ using BrokenChains = std::set<InstanceName>;
 class Group {
 public:
     Group(Database& database, Interned& interned)
-        : sql_(database.statements()), words_(interned, sql_), numbers_(database.numbers()) {}
+        : sql_(database.statements()),
+          words_(interned, sql_),
+          numbers_(database.numbers()),
+          tells_new_(database.tells_new_instances()) {}
 
     struct Run {
         std::span<const Commit> commits;
@@ -37,6 +40,8 @@ public:
         Access access = Access::write;
         /// It was sent before, and what became of it is not known: what is already there is ours.
         bool resent = false;
+        /// It collided before, or a part of it failed: nothing is taken on trust any more.
+        bool careful = false;
     };
     /// Inside a transaction of `connection`. On an exception the caller rolls back.
     void apply(Connection& connection, const Run& run, BrokenChains& broken);
@@ -49,6 +54,7 @@ private:
     // What the guards need, read once for each row they look at.
     void read_guards();
     void read_instances();
+    bool is_surely_new(const Commit& commit) const;
     void read_inputs();
     void read_unique_keys();
     void read_items();
@@ -87,6 +93,7 @@ private:
     const Statements& sql_;
     Words words_;
     std::unique_ptr<Numbers> numbers_;
+    const bool tells_new_;
     Connection* connection_ = nullptr;
     Run run_;
 
