@@ -19,7 +19,8 @@ const std::vector<std::pair<std::string, Scenario>>& scenarios() {
 namespace {
 
 int usage() {
-    fmt::print(stderr, "usage: pawl_bench [scenario...] [--quick] [--store sqlite]\nscenarios:");
+    fmt::print(stderr,
+               "usage: pawl_bench [scenario...] [--quick] [--store sqlite|mariadb]\nscenarios:");
     for (const auto& [name, run] : scenarios()) fmt::print(stderr, " {}", name);
     fmt::print(stderr, "\n");
     return 2;
@@ -39,7 +40,7 @@ int run(int argc, char** argv) {
         }
         if (!std::strcmp(argv[i], "--store") && i + 1 < argc) {
             settings.store = argv[++i];
-            if (settings.store != "sqlite") return usage();
+            if (settings.store != "sqlite" && settings.store != "mariadb") return usage();
             continue;
         }
         Scenario found = nullptr;

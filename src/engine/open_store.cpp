@@ -9,6 +9,9 @@
 #include "base/url.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/sql/sqlite/sqlite_store.hpp"
+#ifdef PAWL_MARIADB
+#include "store/sql/mariadb/mariadb_store.hpp"
+#endif
 #ifdef PAWL_POSTGRES
 #include "store/sql/postgres/postgres_store.hpp"
 #endif
@@ -57,6 +60,17 @@ store::PostgresOptions postgres_options(std::string_view url, const Options& opt
 }
 #endif
 
+#ifdef PAWL_MARIADB
+store::MariadbOptions mariadb_options(std::string_view url, const Options& options) {
+    store::MariadbOptions mariadb;
+    mariadb.url = url;
+    mariadb.clock = options.test.store_clock;
+    mariadb.prefix = options.prefix;
+    mariadb.at_point = options.test.at_point;
+    return mariadb;
+}
+#endif
+
 /// What can be done with a kind of store, by the scheme of its URL.
 struct Kind {
     std::vector<std::string_view> schemes;
@@ -102,6 +116,23 @@ const std::vector<Kind>& kinds() {
 #else
         {.schemes = {"postgres", "postgresql"}, .build_option = "PAWL_POSTGRES"},
 #endif
+#ifdef PAWL_MARIADB
+        {.schemes = {"mariadb", "mysql"},
+         .open =
+             [](std::string_view url, const Options& options) {
+                 return store::open_mariadb(mariadb_options(url, options));
+             },
+         .migrate =
+             [](std::string_view url, const Options& options) {
+                 store::migrate_mariadb(mariadb_options(url, options));
+             },
+         .migration_sql =
+             [](std::string_view url, const Options& options) {
+                 return store::mariadb_migration_sql(mariadb_options(url, options));
+             }},
+#else
+        {.schemes = {"mariadb", "mysql"}, .build_option = "PAWL_MARIADB"},
+#endif
     };
     return all;
 }
@@ -111,7 +142,7 @@ const Kind& kind_of(std::string_view url) {
     const auto colon = url.find(':');
     if (colon == url.npos || colon == 0)
         throw Error{Code::invalid, fmt::format("store URL \"{}\" has no scheme: write sqlite:PATH, "
-                                               "postgres://... or memory:",
+                                               "postgres://..., mariadb://... or memory:",
                                                url)};
     const auto scheme = url.substr(0, colon);
     std::string known;

@@ -5,6 +5,9 @@
 #ifdef PAWL_POSTGRES
 #include "conformance/postgres_schema.hpp"
 #endif
+#ifdef PAWL_MARIADB
+#include "conformance/mariadb_tables.hpp"
+#endif
 #include "conformance/temporary_directory.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/sql/sqlite/sqlite_store.hpp"
@@ -34,6 +37,17 @@ Database postgres(const Clock& clock) {
 }
 #endif
 
+#ifdef PAWL_MARIADB
+Database mariadb(const Clock& clock) {
+    const auto tables = std::make_shared<MariadbTables>();
+    return {.open = [&clock, tables] {
+        auto options = tables->options();
+        options.clock = &clock;
+        return open_mariadb(options);
+    }};
+}
+#endif
+
 std::string missing(const char* server) {
     return std::getenv(server) ? "" : std::string{server} + " names no server: run ./dev test";
 }
@@ -46,6 +60,9 @@ std::vector<StoreUnderTest> stores_under_test() {
         {.name = "sqlite", .create = sqlite},
 #ifdef PAWL_POSTGRES
         {.name = "postgres", .create = postgres, .missing = missing("PAWL_TEST_POSTGRES")},
+#endif
+#ifdef PAWL_MARIADB
+        {.name = "mariadb", .create = mariadb, .missing = missing("PAWL_TEST_MARIADB")},
 #endif
     };
 }

@@ -77,7 +77,8 @@ start_mariadb() {
     local home=$servers_directory/mariadb port settings=()
     port=$(free_port)
     if [ "$1" = test ]; then
-        settings=(--innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=64M
+        settings=(--innodb-flush-log-at-trx-commit=0 --innodb-flush-method=nosync --sync-frm=0
+            --innodb-doublewrite=0 --innodb-stats-persistent=0 --innodb-buffer-pool-size=64M
             --innodb-log-file-size=32M --max-connections=200)
     fi
     mkdir "$home"

@@ -28,7 +28,8 @@ std::size_t opaque_length(std::string_view sql) {
 
 }  // namespace
 
-std::string rewrite(std::string_view sql, const Dialect& dialect) {
+std::string rewrite(std::string_view sql, const Dialect& dialect,
+                    std::vector<std::size_t>* places) {
     std::string out;
     out.reserve(sql.size() + 64);
     while (!sql.empty()) {
@@ -43,6 +44,10 @@ std::string rewrite(std::string_view sql, const Dialect& dialect) {
         } else if (length == 0 && sql[0] == '$' && sql.size() > 1 && is_digit(sql[1])) {
             out += dialect.mark;
             sql.remove_prefix(1);
+            while (length < sql.size() && is_digit(sql[length])) ++length;
+            if (places) places->push_back(std::stoul(std::string{sql.substr(0, length)}));
+            if (dialect.numbered) out += sql.substr(0, length);
+            sql.remove_prefix(length);
             continue;
         }
         if (length == 0) length = 1;

@@ -10,11 +10,13 @@ namespace pawl::store::sql {
 struct Dialect {
     std::string prefix = "pawl_";  ///< of tables and indexes
     char mark = '$';               ///< before the number of a parameter
+    bool numbered = true;          ///< else the mark stands alone, and parameters count by place
 };
 
 /// Replaces `pawl_` where a name begins with it, and `$` before a number. Quoted texts and comments
-/// stay as they are.
-std::string rewrite(std::string_view sql, const Dialect& dialect);
+/// stay as they are. `places` gets the number of the parameter at each mark, in the order of marks.
+std::string rewrite(std::string_view sql, const Dialect& dialect,
+                    std::vector<std::size_t>* places = nullptr);
 
 /// The statements of a script, without the semicolons between them and the comments before them.
 std::vector<std::string> split_script(std::string_view script);

@@ -20,6 +20,13 @@ TEST(Rewrite, ReplacesTheMarksOfParameters) {
     EXPECT_EQ(rewrite("a = $name, $", {.mark = '?'}), "a = $name, $");
 }
 
+TEST(Rewrite, TellsWhichParameterStandsWhere) {
+    std::vector<std::size_t> places;
+    EXPECT_EQ(rewrite("b = $2 AND a = $1, $12 '$3' $2", {.mark = '?', .numbered = false}, &places),
+              "b = ? AND a = ?, ? '$3' ?");
+    EXPECT_EQ(places, (std::vector<std::size_t>{2, 1, 12, 2}));
+}
+
 TEST(Rewrite, LeavesQuotedTextAndCommentsAlone) {
     const Dialect dialect{.prefix = "shop_", .mark = '?'};
     EXPECT_EQ(rewrite("'pawl_event $1' \"pawl_x\"", dialect), "'pawl_event $1' \"pawl_x\"");
