@@ -11,6 +11,11 @@
 
 #include "conformance/postgres_schema.hpp"
 #endif
+#ifdef PAWL_MARIADB
+#include <mysql.h>
+
+#include "conformance/mariadb_tables.hpp"
+#endif
 
 namespace pawl::crash {
 namespace {
@@ -68,6 +73,31 @@ private:
 };
 #endif
 
+#ifdef PAWL_MARIADB
+class Tables final : public Place {
+public:
+    std::string url() const override { return tables_.url(); }
+
+    std::string ask(const std::string& sql) const override {
+        const auto address = store::sql::mariadb::address_of(url());
+        const std::unique_ptr<MYSQL, decltype(&mysql_close)> connection{mysql_init(nullptr),
+                                                                        mysql_close};
+        EXPECT_TRUE(mysql_real_connect(connection.get(), address.host.c_str(), address.user.c_str(),
+                                       address.password.c_str(), address.database.c_str(),
+                                       address.port, nullptr, 0))
+            << mysql_error(connection.get());
+        EXPECT_EQ(mysql_query(connection.get(), sql.c_str()), 0) << mysql_error(connection.get());
+        const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result{
+            mysql_store_result(connection.get()), mysql_free_result};
+        const auto row = result ? mysql_fetch_row(result.get()) : nullptr;
+        return row && row[0] ? row[0] : "";
+    }
+
+private:
+    store::conformance::MariadbTables tables_;
+};
+#endif
+
 std::string missing(const char* server) {
     return std::getenv(server) ? "" : std::string{server} + " names no server: run ./dev test";
 }
@@ -83,6 +113,12 @@ std::vector<PlaceUnderTest> places_under_test() {
          .create = [](const auto&) { return std::make_unique<Schema>(); },
          .without = {"prepare:logged"},
          .missing = missing("PAWL_TEST_POSTGRES")},
+#endif
+#ifdef PAWL_MARIADB
+        {.name = "mariadb",
+         .create = [](const auto&) { return std::make_unique<Tables>(); },
+         .without = {"prepare:logged"},
+         .missing = missing("PAWL_TEST_MARIADB")},
 #endif
     };
 }
