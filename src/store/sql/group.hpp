@@ -16,6 +16,7 @@
 #include "store/commit.hpp"
 #include "store/sql/database.hpp"
 #include "store/sql/group_state.hpp"
+#include "store/sql/instance_refs.hpp"
 #include "store/sql/interned.hpp"
 
 namespace pawl::store::sql {
@@ -26,8 +27,11 @@ using BrokenChains = std::set<InstanceName>;
 /// Kept from group to group for its memory. Used by one thread at a time.
 class Group {
 public:
-    Group(Database& database, Interned& interned)
-        : sql_(database.statements()), words_(interned, sql_), numbers_(database.numbers()) {}
+    Group(Database& database, Interned& interned, InstanceRefs& refs)
+        : sql_(database.statements()),
+          words_(interned, sql_),
+          refs_(refs),
+          numbers_(database.numbers()) {}
 
     struct Run {
         std::span<const Commit> commits;
@@ -37,11 +41,18 @@ public:
         Access access = Access::write;
         /// It was sent before, and what became of it is not known: what is already there is ours.
         bool resent = false;
+        /// Nothing is read first: the database raises a Collision where the guards are wrong.
+        bool presumed = false;
     };
     /// Inside a transaction of `connection`. On an exception the caller rolls back.
     void apply(Connection& connection, const Run& run, BrokenChains& broken);
 
     Words& words() { return words_; }
+
+    /// Whether this group can be run `presumed`.
+    bool can_presume(std::span<const Commit> commits);
+    /// When the transaction has committed.
+    void remember_refs();
 
 private:
     void clear();
@@ -58,6 +69,8 @@ private:
     void read_written();
     bool has_settled(const Commit& commit) const;
     void lock_items_together();
+    void presume_guards();
+    static bool is_added_before(std::span<const Commit> commits, const Commit& commit);
 
     // The judgement: guards in their order, on the state after the Commits before.
     Answer judge(const Commit& commit, bool chain_broken) const;
@@ -86,6 +99,7 @@ private:
 
     const Statements& sql_;
     Words words_;
+    InstanceRefs& refs_;
     std::unique_ptr<Numbers> numbers_;
     Connection* connection_ = nullptr;
     Run run_;
