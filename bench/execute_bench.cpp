@@ -82,9 +82,6 @@ Sample execute_raw_fresh(const Settings& settings, int batch) {
 }
 
 void execute(const Settings& settings) {
-#ifdef PAWL_MARIADB
-    if (settings.store == "mariadb") return execute_on_mariadb(settings);
-#endif
     const auto raw = [&](int batch) {
         return [&settings, batch] { return execute_raw_fresh(settings, batch); };
     };

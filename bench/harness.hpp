@@ -79,6 +79,7 @@ using Scenario = void (*)(const Settings&);
 const std::vector<std::pair<std::string, Scenario>>& scenarios();
 
 void execute(const Settings&);
+void execute_on_postgres(const Settings&);
 void execute_on_mariadb(const Settings&);
 void hot_instance(const Settings&);
 void whole_cycle(const Settings&);

@@ -1,6 +1,7 @@
 // ./dev bench [scenario...] [--quick]
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 
@@ -18,9 +19,26 @@ const std::vector<std::pair<std::string, Scenario>>& scenarios() {
 
 namespace {
 
+using Scenarios = std::vector<std::pair<std::string, Scenario>>;
+
+// Those that have a rival on this store; null for one that there is not.
+const Scenarios* scenarios_of(const std::string& store) {
+    if (store == "sqlite") return &scenarios();
+#ifdef PAWL_POSTGRES
+    static const Scenarios postgres{{"execute", execute_on_postgres}};
+    if (store == "postgres") return &postgres;
+#endif
+#ifdef PAWL_MARIADB
+    static const Scenarios mariadb{{"execute", execute_on_mariadb}};
+    if (store == "mariadb") return &mariadb;
+#endif
+    return nullptr;
+}
+
 int usage() {
-    fmt::print(stderr,
-               "usage: pawl_bench [scenario...] [--quick] [--store sqlite|mariadb]\nscenarios:");
+    fmt::print(
+        stderr,
+        "usage: pawl_bench [scenario...] [--quick] [--store sqlite|postgres|mariadb]\nscenarios:");
     for (const auto& [name, run] : scenarios()) fmt::print(stderr, " {}", name);
     fmt::print(stderr, "\n");
     return 2;
@@ -28,6 +46,7 @@ int usage() {
 
 int run(int argc, char** argv) {
     Settings settings;
+    std::vector<std::string> names;
     std::vector<Scenario> wanted;
     for (int i = 1; i < argc; ++i) {
         if (!std::strcmp(argv[i], "--list")) {
@@ -40,17 +59,19 @@ int run(int argc, char** argv) {
         }
         if (!std::strcmp(argv[i], "--store") && i + 1 < argc) {
             settings.store = argv[++i];
-            if (settings.store != "sqlite" && settings.store != "mariadb") return usage();
+            if (!scenarios_of(settings.store)) return usage();
             continue;
         }
-        Scenario found = nullptr;
-        for (const auto& [name, scenario] : scenarios())
-            if (name == argv[i]) found = scenario;
-        if (!found) return usage();
-        wanted.push_back(found);
+        names.emplace_back(argv[i]);
     }
-    if (wanted.empty())
-        for (const auto& [name, scenario] : scenarios()) wanted.push_back(scenario);
+    const auto& known = *scenarios_of(settings.store);
+    for (const auto& name : names) {
+        const auto found = std::ranges::find(known, name, &std::pair<std::string, Scenario>::first);
+        if (found == known.end()) return usage();
+        wanted.push_back(found->second);
+    }
+    if (names.empty())
+        for (const auto& [name, scenario] : known) wanted.push_back(scenario);
     for (const auto scenario : wanted) scenario(settings);
     return 0;
 }

@@ -22,6 +22,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pawlConfig.cmake
 # Whoever links a static libpawl needs its libraries too, also when pkg-config is not told --static.
 # A shared one brings them itself, and its users need not have their headers.
 set(PAWL_PC_REQUIRES "Requires: sqlite3, simdjson, fmt")
+if(PAWL_POSTGRES)
+  string(APPEND PAWL_PC_REQUIRES ", libpq")
+endif()
 if(PAWL_MARIADB)
   string(APPEND PAWL_PC_REQUIRES ", libmariadb")
 endif()

@@ -407,5 +407,106 @@ TEST_P(SharedGuards, DoNotDeadlockGroupsInOppositeOrder) {
     for (int i = 0; i < size; ++i) EXPECT_GE(version_of(order(std::to_string(i))), 11);
 }
 
+class SharedRaces : public SharedStoreTest {
+protected:
+    static constexpr std::size_t size = 4;
+    // Somebody else is faster with the instance, the item or the new name at this position.
+    enum class Race { version, new_instance, input, unique_key, fence, session };
+
+    static Commit plain(const InstanceName& name, Version expected) {
+        return on(name, expected).event("Happened").effect("Do");
+    }
+    Answer commit_in(Store& to, const Commit& one) {
+        std::vector<Answer> answers(1);
+        to.commit({&one, 1}, answers);
+        return answers[0];
+    }
+    // The Commit that loses, and what the other process does before it.
+    Commit lose(Race race, const InstanceName& name) {
+        switch (race) {
+            case Race::version:
+                create(name);
+                EXPECT_EQ(commit_in(*other, plain(name, 1)).fate, Fate::committed);
+                return plain(name, 1);
+            case Race::new_instance:
+                EXPECT_EQ(commit_in(*other, plain(name, 0)).fate, Fate::committed);
+                return plain(name, 0);
+            case Race::input: {
+                create(name);
+                const Commit first = on(name, 1).event("Happened").input("in");
+                EXPECT_EQ(commit_in(*other, first).fate, Fate::committed);
+                return on(name, 2).event("Happened").input("in");
+            }
+            case Race::unique_key: {
+                const Commit first = on(order(name.id + "-holder"), 0).event("A").unique(name.id);
+                EXPECT_EQ(commit_in(*other, first).fate, Fate::committed);
+                return on(name, 0).event("Happened").unique(name.id);
+            }
+            case Race::fence:
+            case Race::session: {
+                create(name, {"Work" + name.id});
+                const Item item =
+                    claim_one(open_session(), {ItemKind::effect, name.type, "Work" + name.id});
+                const Commit ack = on(name, 1)
+                                       .event("Happened")
+                                       .settle(Settlement{.item = item.id, .fence = item.fence});
+                if (race == Race::session)
+                    other->close_session(item.session);
+                else
+                    other->release(std::vector<std::pair<ItemId, Fence>>{{item.id, item.fence}});
+                return ack;
+            }
+        }
+        return {};
+    }
+    static Fate fate_of(Race race) {
+        switch (race) {
+            case Race::input:
+                return Fate::duplicate;
+            case Race::unique_key:
+                return Fate::unique_key_taken;
+            case Race::fence:
+            case Race::session:
+                return Fate::fence_lost;
+            default:
+                return Fate::stale;
+        }
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedRaces, testing::ValuesIn(stores_under_test()),
+                         name_of_store);
+
+TEST_P(SharedRaces, AreLostAtEveryPositionOfAGroupAndTouchNoOther) {
+    int round = 0;
+    for (const auto race : {Race::version, Race::new_instance, Race::input, Race::unique_key,
+                            Race::fence, Race::session}) {
+        for (std::size_t position = 0; position < size; ++position) {
+            SCOPED_TRACE(std::to_string(static_cast<int>(race)) + " at " +
+                         std::to_string(position));
+            const auto prefix = std::to_string(++round) + "-";
+            std::vector<Commit> group;
+            for (std::size_t i = 0; i < size; ++i) {
+                const auto name = order(prefix + std::to_string(i));
+                if (i == position) {
+                    group.push_back(lose(race, name));
+                } else {
+                    const bool known = i % 2 == 0;
+                    if (known) create(name);
+                    group.push_back(plain(name, known ? 1 : 0));
+                }
+            }
+            const Version before = version_of(group[position].append->instance);
+            const auto answers = commit_all(group);
+            for (std::size_t i = 0; i < size; ++i) {
+                const auto& append = *group[i].append;
+                EXPECT_EQ(answers[i].fate, i == position ? fate_of(race) : Fate::committed) << i;
+                const Version after = i == position ? before : append.expected + 1;
+                EXPECT_EQ(version_of(append.instance), after) << i;
+                EXPECT_EQ(answers[i].items.size(), i == position ? 0u : 1u) << i;
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace pawl::store::conformance

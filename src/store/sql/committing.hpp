@@ -1,6 +1,7 @@
 /// The commit verb: a group in one transaction, and what to do when a part of it can't be written.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,8 +17,8 @@ namespace pawl::store::sql {
 /// Thread-safe as far as the database's leases are.
 class Committing {
 public:
-    Committing(Database& database, Interned& interned, StrayClaims& strays)
-        : database_(database), interned_(interned), strays_(strays) {}
+    Committing(Database& database, Interned& interned, InstanceRefs& refs, StrayClaims& strays)
+        : database_(database), interned_(interned), refs_(refs), strays_(strays) {}
 
     void commit(std::span<const Commit> commits, std::span<Answer> answers);
 
@@ -30,6 +31,8 @@ private:
                        BrokenChains& broken);
     enum class Progress { begun, committing, committed };
     void write(Group& group, const Group::Run& run, Progress& progress);
+    /// False: something was not as it was presumed, and nothing was written.
+    bool write_presumed(Group& group, Group::Run run, Progress& progress);
     void write_until_known(Group& group, Group::Run run);
     [[noreturn]] void fail_in_doubt(const Group::Run& run, const Error& error);
 
@@ -38,8 +41,10 @@ private:
 
     Database& database_;
     Interned& interned_;
+    InstanceRefs& refs_;
     StrayClaims& strays_;
-    std::mutex mutex_;                            // of the groups below
+    std::atomic<int> wary_{0};  // groups that read first, after one that presumed wrongly
+    std::mutex mutex_;          // of the groups below
     std::vector<std::unique_ptr<Group>> groups_;  // as many as there are writers at a time
 };
 

@@ -49,9 +49,6 @@ public:
     virtual Lease read() = 0;
     /// For one transaction at a time.
     virtual std::unique_ptr<Numbers> numbers() = 0;
-    /// Whether adding an instance that is already there is a Collision: then a group need not look
-    /// first for those that should be new.
-    virtual bool tells_new_instances() const { return false; }
     /// Calls `take` for up to `limit` events after `cursor`, in an order that never skips one that
     /// commits later and keeps each instance's own. Returns the next cursor. By position, unless a
     /// database gives positions in another order than it commits.

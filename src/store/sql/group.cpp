@@ -24,7 +24,10 @@ void Group::apply(Connection& connection, const Run& run, BrokenChains& broken) 
     clear();
     connection_ = &connection;
     run_ = run;
-    read_guards();
+    if (run.presumed)
+        presume_guards();
+    else
+        read_guards();
     for (std::size_t i = 0; i < run.commits.size(); ++i) {
         const Commit& commit = run.commits[i];
         const bool chain_broken =

@@ -16,6 +16,7 @@
 #include "store/commit.hpp"
 #include "store/sql/database.hpp"
 #include "store/sql/group_state.hpp"
+#include "store/sql/instance_refs.hpp"
 #include "store/sql/interned.hpp"
 
 namespace pawl::store::sql {
@@ -26,11 +27,11 @@ using BrokenChains = std::set<InstanceName>;
 /// Kept from group to group for its memory. Used by one thread at a time.
 class Group {
 public:
-    Group(Database& database, Interned& interned)
+    Group(Database& database, Interned& interned, InstanceRefs& refs)
         : sql_(database.statements()),
           words_(interned, sql_),
-          numbers_(database.numbers()),
-          tells_new_(database.tells_new_instances()) {}
+          refs_(refs),
+          numbers_(database.numbers()) {}
 
     struct Run {
         std::span<const Commit> commits;
@@ -40,13 +41,18 @@ public:
         Access access = Access::write;
         /// It was sent before, and what became of it is not known: what is already there is ours.
         bool resent = false;
-        /// It collided before, or a part of it failed: nothing is taken on trust any more.
-        bool careful = false;
+        /// Nothing is read first: the database raises a Collision where the guards are wrong.
+        bool presumed = false;
     };
     /// Inside a transaction of `connection`. On an exception the caller rolls back.
     void apply(Connection& connection, const Run& run, BrokenChains& broken);
 
     Words& words() { return words_; }
+
+    /// Whether this group can be run `presumed`.
+    bool can_presume(std::span<const Commit> commits);
+    /// When the transaction has committed.
+    void remember_refs();
 
 private:
     void clear();
@@ -54,7 +60,6 @@ private:
     // What the guards need, read once for each row they look at.
     void read_guards();
     void read_instances();
-    bool is_surely_new(const Commit& commit) const;
     void read_inputs();
     void read_unique_keys();
     void read_items();
@@ -64,6 +69,8 @@ private:
     void read_written();
     bool has_settled(const Commit& commit) const;
     void lock_items_together();
+    void presume_guards();
+    static bool is_added_before(std::span<const Commit> commits, const Commit& commit);
 
     // The judgement: guards in their order, on the state after the Commits before.
     Answer judge(const Commit& commit, bool chain_broken) const;
@@ -92,8 +99,8 @@ private:
 
     const Statements& sql_;
     Words words_;
+    InstanceRefs& refs_;
     std::unique_ptr<Numbers> numbers_;
-    const bool tells_new_;
     Connection* connection_ = nullptr;
     Run run_;
 

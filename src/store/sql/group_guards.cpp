@@ -30,16 +30,7 @@ void Group::read_guards() {
     numbers_->begin(*connection_);
 }
 
-// Of the first Commit to an instance: if there is one after all, the write will tell.
-bool Group::is_surely_new(const Commit& commit) const {
-    const Append& append = *commit.append;
-    return tells_new_ && !run_.careful && !run_.resent && run_.access == Access::write &&
-           append.expected == 0 && !append.events.empty() && append.unique_key.empty() &&
-           commit.settlements.empty();
-}
-
 void Group::read_instances() {
-    std::vector<std::uint32_t> asked;
     for (const auto& commit : run_.commits) {
         if (!commit.append) continue;
         const NameView name{commit.append->instance.type, commit.append->instance.id};
@@ -48,14 +39,12 @@ void Group::read_instances() {
         auto& instance = instances_.emplace_back();
         instance.name = name;
         instance.type = words_.find(*connection_, name.type);
-        if (is_surely_new(commit)) continue;
-        asked.push_back(next);
         // A type that nobody has written has number 0, and no rows.
         rows_.keys.add({instance.type.value_or(0), bytes(name.id)});
     }
     const auto lock = run_.access == Access::read ? sql_.instances.find : sql_.instances.lock;
     connection_->query(lock, rows_.keys, [&](std::size_t key, const Row& row) {
-        auto& instance = instances_[asked[key]];
+        auto& instance = instances_[key];
         instance.ref = row.number(0);
         instance.version = row.number(1);
         instance.finished_at = row.maybe_time(2);

@@ -47,6 +47,9 @@ std::vector<Ref> Reading::load_rows(Connection& connection, std::span<const Load
         refs[key] = row.number(0);
         auto& found = loaded[key].row.emplace(read_instance(row).value);
         found.name.type = requests[key].instance.type;
+        if (sql_.presumed)
+            refs_.set({found.name.type, found.name.id}, refs[key],
+                      !found.finished_at && found.unique_key.empty());
     });
     return refs;
 }

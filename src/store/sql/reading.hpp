@@ -4,6 +4,7 @@
 #include <span>
 
 #include "store/sql/database.hpp"
+#include "store/sql/instance_refs.hpp"
 #include "store/sql/interned.hpp"
 #include "store/store.hpp"
 
@@ -12,8 +13,8 @@ namespace pawl::store::sql {
 /// Thread-safe. Each call is one read transaction, so it sees one moment.
 class Reading {
 public:
-    Reading(Database& database, Interned& interned)
-        : database_(database), sql_(database.statements()), interned_(interned) {}
+    Reading(Database& database, Interned& interned, InstanceRefs& refs)
+        : database_(database), sql_(database.statements()), interned_(interned), refs_(refs) {}
 
     std::vector<Loaded> load(std::span<const LoadRequest> requests);
     std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
@@ -38,6 +39,7 @@ private:
     Database& database_;
     const Statements& sql_;
     Interned& interned_;
+    InstanceRefs& refs_;
 };
 
 }  // namespace pawl::store::sql

@@ -79,9 +79,10 @@ private:
     std::unique_ptr<Database> database_;
     Interned interned_;
     StrayClaims strays_;
-    Committing committing_{*database_, interned_, strays_};
+    InstanceRefs refs_;
+    Committing committing_{*database_, interned_, refs_, strays_};
     Claiming claiming_{*database_, interned_, strays_};
-    Reading reading_{*database_, interned_};
+    Reading reading_{*database_, interned_, refs_};
     Retaining retaining_{*database_, interned_};
 };
 

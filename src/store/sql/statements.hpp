@@ -133,6 +133,15 @@ struct Statements {
         Statement page;
     } messages;
 
+    /// Each raises a Collision unless all of its rows are as they are presumed, and locks them.
+    /// Where they are there, a group that nobody is in the way of needs one round trip.
+    struct Presumed {
+        Statement instances;  ///< bulk (ref, version)
+        Statement sessions;   ///< bulk (id)
+        Statement items;      ///< bulk (id, fence)
+    };
+    std::optional<Presumed> presumed;
+
     struct Sessions {
         Statement add;           ///< (id, until, owner)
         Statement find;          ///< (id)

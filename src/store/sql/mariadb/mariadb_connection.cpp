@@ -148,12 +148,22 @@ std::int64_t MariadbConnection::run_rows(Statement statement, std::span<const Va
     return changed;
 }
 
-// The server works on the first statement while the next is put together.
+// The server works on the first statement while the next is put together. One that looks for keys
+// must find all of them: what a group presumes of them holds, or it collides.
 void MariadbConnection::post_rows(Statement statement, std::span<const Value> values,
                                   std::size_t rows) {
     const std::size_t columns = values.size() / rows;
     const bool is_posted = std::ranges::find(posted_, statement.text) != posted_.end();
     Prepared& prepared = this->prepared(statement);
+    if (prepared.takes_json()) {
+        std::size_t found = 0;
+        const auto count = [&](std::size_t, const Row&) { ++found; };
+        query_rows(statement, values, rows, Sink{count});
+        if (found == rows) return;
+        throw Collision{Code::conflict, fmt::format("MariaDB at {}: another process changed what a "
+                                                    "group was decided on; try again",
+                                                    server_)};
+    }
     if (is_posted || columns == 0 || !prepared.takes_arrays() || fitting(values, columns) < rows) {
         run_rows(statement, values, rows);
         return;

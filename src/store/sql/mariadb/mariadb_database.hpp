@@ -18,7 +18,6 @@ public:
     Lease write(Purpose purpose) override;
     Lease read() override;
     std::unique_ptr<Numbers> numbers() override;
-    bool tells_new_instances() const override { return true; }
     /// Others look at the numbers that groups take, so there is nothing to say.
     void announce() noexcept override {}
     std::unique_ptr<Watch> watch() override;

@@ -98,7 +98,8 @@ inline constexpr Statements statements{
     .removed = {.add = "INSERT INTO pawl_removed (instance) SELECT * FROM unnest($1::bigint[])",
                 .events = R"(
             DELETE FROM pawl_event WHERE position IN (
-                   SELECT e.position FROM pawl_removed r JOIN pawl_event e ON e.instance = r.instance
+                   SELECT e.position FROM pawl_removed r
+                     JOIN pawl_event e ON e.instance = r.instance
                     LIMIT $1::bigint FOR UPDATE OF e SKIP LOCKED))",
                 .forget = "DELETE FROM pawl_removed WHERE NOT EXISTS (SELECT 1 FROM pawl_event e "
                           "WHERE e.instance = pawl_removed.instance)"},
@@ -255,6 +256,23 @@ inline constexpr Statements statements{
                          "schema, causation, correlation, conversation, tenant, trace, payload "
                          "FROM pawl_message WHERE channel = $1::bigint AND position > $2::bigint "
                          "ORDER BY position LIMIT $3::bigint"},
+    // A division by zero is the shortest way to raise; nothing else of ours divides. After a wait
+    // for
+    // a lock the row is looked at again.
+    .presumed = Statements::Presumed{.instances = R"(
+            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
+              FROM (SELECT FROM unnest($1, $2::bigint[]) AS k (ref, version)
+                      JOIN pawl_instance n ON n.ref = k.ref AND n.version = k.version
+                     ORDER BY n.ref FOR NO KEY UPDATE OF n) AS found)",
+                                     .sessions = R"(
+            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
+              FROM (SELECT FROM unnest($1) AS k (id) JOIN pawl_session s ON s.id = k.id
+                     ORDER BY s.id FOR KEY SHARE OF s) AS found)",
+                                     .items = R"(
+            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
+              FROM (SELECT FROM unnest($1, $2::bigint[]) AS k (id, fence)
+                      JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence
+                     ORDER BY i.id FOR UPDATE OF i) AS found)"},
     .sessions =
         {.add = "INSERT INTO pawl_session (id, until, owner) "
                 "VALUES ($1::bigint, $2::bigint, $3::text)",
