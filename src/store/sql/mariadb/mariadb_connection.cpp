@@ -91,7 +91,8 @@ void MariadbConnection::configure() {
     query(mariadb::largest_packet, {}, [&](const Row& row) {
         largest_packet_ = static_cast<std::size_t>(row.number(0)) - packet_margin;
     });
-    run(limit_statements, {std::chrono::ceil<std::chrono::seconds>(options_.deadline).count()});
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.deadline).count();
+    run(limit_statements, {seconds, 2 * seconds});
     rollback();
 }
 

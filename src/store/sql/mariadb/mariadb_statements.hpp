@@ -385,8 +385,11 @@ inline constexpr Statement read_one_moment =
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 inline constexpr Statement read_what_is_committed =
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-/// ($1 seconds): the server gives a statement up that takes longer.
-inline constexpr Statement limit_statements = "SET SESSION max_statement_time = $1";
+/// ($1, $2 seconds): the server gives a statement up that takes longer, and ends a transaction
+/// whose client has been silent for longer: it may be gone without a word, and hold locks that all
+/// others wait for.
+inline constexpr Statement limit_statements =
+    "SET SESSION max_statement_time = $1, idle_transaction_timeout = $2";
 inline constexpr Statement largest_packet = "SELECT @@max_allowed_packet";
 
 inline constexpr Statement commit = "COMMIT";
