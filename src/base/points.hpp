@@ -38,7 +38,6 @@ inline constexpr Point claim_before = "claim:before";
 inline constexpr Point claim_begun = "claim:begun";
 inline constexpr Point claim_reaped = "claim:reaped";
 inline constexpr Point claim_taken = "claim:taken";
-inline constexpr Point claim_committed = "claim:committed";
 inline constexpr Point claim_after = "claim:after";
 inline constexpr Point alone_before = "alone:before";
 inline constexpr Point alone_after = "alone:after";
@@ -65,14 +64,14 @@ inline constexpr Point commit_after = "commit:after";
 
 /// Every one. What is not in this list is not tested.
 inline constexpr Point all[] = {
-    prepare_logged,  prepare_migrated, prepare_committed,  open_before,     open_written,
-    open_after,      renew_before,     renew_written,      renew_after,     close_before,
-    close_released,  close_after,      claim_before,       claim_begun,     claim_reaped,
-    claim_taken,     claim_committed,  claim_after,        alone_before,    alone_after,
-    release_before,  release_written,  release_after,      handler_before,  handler_after,
-    timer_before,    commit_before,    group_begun,        group_judged,    group_instances,
-    group_events,    group_inputs,     group_item_changes, group_new_items, group_written,
-    group_committed, commit_after,
+    prepare_logged,  prepare_migrated,   prepare_committed, open_before,     open_written,
+    open_after,      renew_before,       renew_written,     renew_after,     close_before,
+    close_released,  close_after,        claim_before,      claim_begun,     claim_reaped,
+    claim_taken,     claim_after,        alone_before,      alone_after,     release_before,
+    release_written, release_after,      handler_before,    handler_after,   timer_before,
+    commit_before,   group_begun,        group_judged,      group_instances, group_events,
+    group_inputs,    group_item_changes, group_new_items,   group_written,   group_committed,
+    commit_after,
 };
 
 }  // namespace pawl::base::points

@@ -1,4 +1,5 @@
 // What can be asked of an engine: the store's rows in the words of the public API.
+#include <algorithm>
 #include <pawl/engine.hpp>
 #include <pawl/error.hpp>
 
@@ -109,6 +110,25 @@ std::vector<Out> each(std::vector<In> in, F convert) {
     return out;
 }
 
+// Leases are renewed between two batches, however many letters there are. What dies meanwhile, for
+// the second time perhaps, is not meant.
+template <class Change>
+std::int64_t in_batches(store::Store& store, store::DeadLetterFilter filter, Change&& change) {
+    constexpr std::size_t batch = 1000;
+    if (filter.limit <= batch) return change(filter);
+    const Time begun = store.now() + Duration{1};
+    filter.died_before = std::min(filter.died_before.value_or(begun), begun);
+    std::int64_t changed = 0;
+    for (std::size_t left = filter.limit; left > 0;) {
+        filter.limit = std::min(left, batch);
+        const auto count = change(filter);
+        changed += count;
+        left -= static_cast<std::size_t>(count);
+        if (count < static_cast<std::int64_t>(filter.limit)) break;
+    }
+    return changed;
+}
+
 }  // namespace
 
 InstanceList Engine::instances(const InstanceQuery& query) {
@@ -169,13 +189,16 @@ std::int64_t Engine::count_dead_letters(const DeadLetterQuery& query) {
 }
 
 std::int64_t Engine::retry_dead_letters(const DeadLetterQuery& query) {
-    const auto count = impl_->store().retry_dead_letters(filter_of(query));
+    const auto count = in_batches(impl_->store(), filter_of(query), [&](const auto& part) {
+        return impl_->store().retry_dead_letters(part);
+    });
     if (count > 0) impl_->core->wake();
     return count;
 }
 
 std::int64_t Engine::discard_dead_letters(const DeadLetterQuery& query) {
-    return impl_->store().discard_dead_letters(filter_of(query));
+    return in_batches(impl_->store(), filter_of(query),
+                      [&](const auto& part) { return impl_->store().discard_dead_letters(part); });
 }
 
 }  // namespace pawl::inline v0

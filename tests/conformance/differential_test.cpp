@@ -125,7 +125,7 @@ TEST(DifferentialTest, ReachesEveryCorner) {
         EXPECT_NE(told.find(fmt::format("fate={} ", static_cast<int>(fate))), told.npos)
             << static_cast<int>(fate);
     for (const std::string corner :
-         {"throws unknown", "lost=true", "losses=1/0", "losses=2/1", "snapshot ", "dead ",
+         {"throws unknown", "lost=true", "losses=1/0", "losses=3/1", "snapshot ", "dead ",
           "ending ", "message ", " none", "1 of 2", "true", "false", "more\n", "holder=1"})
         EXPECT_NE(told.find(corner), told.npos) << corner;
 }

@@ -40,7 +40,7 @@ protected:
         Scene scene{place(), seed};
         const bool fresh_database = part() == "prepare";
         for (const auto point : base::points::all) {
-            if (part_of(point) != part()) continue;
+            if (part_of(point) != part() || place().without.contains(std::string{point})) continue;
             // The next one finds what these had claimed, some of it lost for the second time.
             if (!fresh_database) {
                 auto first = scene.hire({.role = "cycle", .kill_at = "handler:before:3"});

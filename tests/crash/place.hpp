@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ public:
 struct PlaceUnderTest {
     std::string name;  ///< letters and digits: it becomes part of the tests' names
     std::function<std::unique_ptr<Place>(const std::filesystem::path& directory)> create;
-    std::string missing;  ///< why it can't be tested on this machine; empty if it can
+    std::set<std::string> without;  ///< named points that it never comes by
+    std::string missing;            ///< why it can't be tested on this machine; empty if it can
 };
 
 std::vector<PlaceUnderTest> places_under_test();

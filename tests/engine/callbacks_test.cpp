@@ -66,7 +66,10 @@ using Answered = std::optional<Outcome<Moody>>;
 
 class Callbacks : public EngineTest {
 protected:
-    void SetUp() override { Moody::broken = false; }
+    void SetUp() override {
+        EngineTest::SetUp();
+        Moody::broken = false;
+    }
     void TearDown() override { Moody::broken = false; }
 };
 INSTANTIATE_TEST_SUITE_P(Stores, Callbacks, every_store(), name_of);

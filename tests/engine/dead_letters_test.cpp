@@ -9,6 +9,7 @@ using Carry = Courier::Carry;
 class DeadLetters : public EngineTest {
 protected:
     void SetUp() override {
+        EngineTest::SetUp();
         couriers.send("c-1", Courier::Send{"ada", 2});
         advance(*engine, 1min);
         couriers.send("c-2", Courier::Send{"bob"});

@@ -17,6 +17,10 @@
 #include "conformance/temporary_directory.hpp"
 #include "store/store.hpp"
 
+namespace pawl::crash {
+class Place;
+}
+
 namespace pawl::engine_test {
 
 using namespace std::chrono_literals;
@@ -80,13 +84,16 @@ private:
     T value_{};
 };
 
-/// One database for the length of a test. The parameter is the scheme of its URL.
+/// One database for the length of a test. The parameter is the name of its store.
 class EngineTest : public ::testing::TestWithParam<std::string> {
 protected:
-    std::string url() const {
-        return GetParam() == "sqlite" ? "sqlite:" + path().string() : "memory:";
-    }
-    std::filesystem::path path() const { return directory_.path() / "engine.db"; }
+    EngineTest();
+    ~EngineTest() override;
+    void SetUp() override;
+
+    std::string url() const;
+    /// Of the file, on SQLite.
+    std::filesystem::path path() const { return directory_.path() / "shop.db"; }
     /// The manual clock for everything, and a seed.
     Options options() {
         Options o;
@@ -109,6 +116,7 @@ protected:
 
 private:
     store::conformance::TemporaryDirectory directory_;
+    std::unique_ptr<crash::Place> place_;  // none in memory
 };
 
 /// Tests that open the database again, or twice: not in memory.
@@ -118,8 +126,8 @@ protected:
     std::unique_ptr<store::Store> open_store();
 };
 
-inline auto every_store() { return ::testing::Values("memory", "sqlite"); }
-inline auto shared_stores() { return ::testing::Values("sqlite"); }
+inline auto every_store() { return ::testing::Values("memory", "sqlite", "postgres", "mariadb"); }
+inline auto shared_stores() { return ::testing::Values("sqlite", "postgres", "mariadb"); }
 inline std::string name_of(const ::testing::TestParamInfo<std::string>& info) { return info.param; }
 
 inline std::vector<std::string> names_of(const std::vector<JournalEntry>& journal) {
