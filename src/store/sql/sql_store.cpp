@@ -81,8 +81,9 @@ private:
     Interned interned_;
     StrayClaims strays_;
     InstanceRefs refs_;
-    Committing committing_{*database_, interned_, refs_, strays_};
-    Claiming claiming_{*database_, interned_, strays_};
+    ClaimMarks marks_;
+    Committing committing_{*database_, interned_, refs_, strays_, marks_};
+    Claiming claiming_{*database_, interned_, strays_, marks_};
     Reading reading_{*database_, interned_, refs_};
     Retaining retaining_{*database_, interned_};
 };
