@@ -49,12 +49,12 @@ void Process::kill() {
     wait(std::chrono::hours{1});
 }
 
-void Process::pause() {
-    if (id_ != 0) ::kill(id_, SIGSTOP);
-}
+void Process::pause() { signal(SIGSTOP); }
 
-void Process::resume() {
-    if (id_ != 0) ::kill(id_, SIGCONT);
+void Process::resume() { signal(SIGCONT); }
+
+void Process::signal(int number) {
+    if (id_ != 0) ::kill(id_, number);
 }
 
 bool Process::wait(std::chrono::milliseconds deadline) {
@@ -67,6 +67,8 @@ bool Process::wait(std::chrono::milliseconds deadline) {
 }
 
 bool Process::was_killed() const { return WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL; }
+
+bool Process::succeeded() const { return WIFEXITED(status_) && WEXITSTATUS(status_) == 0; }
 
 bool await(const std::function<bool()>& condition, std::chrono::milliseconds deadline) {
     const auto end = std::chrono::steady_clock::now() + deadline;

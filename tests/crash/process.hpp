@@ -23,11 +23,14 @@ public:
     /// SIGSTOP until `resume`: what it holds meanwhile may be taken from it.
     void pause();
     void resume();
+    void signal(int number);
     /// False when it still runs at the deadline.
     bool wait(std::chrono::milliseconds deadline);
     bool is_running() { return !wait(std::chrono::milliseconds{0}); }
     /// Of one that has ended: whether by SIGKILL.
     bool was_killed() const;
+    /// Of one that has ended: whether with exit code 0.
+    bool succeeded() const;
 
 private:
     pid_t id_ = 0;

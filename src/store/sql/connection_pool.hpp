@@ -32,8 +32,9 @@ public:
         : options_(std::move(options)), open_(std::move(open)) {}
 
     /// Waits until one is free, or until the server can be reached again. Throws `busy` if none
-    /// became free, or what opening failed with, when the deadline has passed. There are `extra`
-    /// more for a caller that must not wait for the others.
+    /// became free, or what opening failed with, when the deadline has passed: never a
+    /// LostConnection, because it was waited for already. There are `extra` more for a caller that
+    /// must not wait for the others.
     C& take(std::size_t extra = 0) {
         const auto deadline = Steady::now() + options_.deadline;
         std::unique_lock lock{mutex_};
@@ -86,7 +87,7 @@ private:
             } catch (const Error& error) {
                 if (!error.retryable() || Steady::now() + wait >= deadline) {
                     give_up_place();
-                    throw;
+                    throw Error{error.code(), error.what()};
                 }
             } catch (...) {
                 give_up_place();

@@ -14,7 +14,7 @@ namespace pawl::store {
 
 struct MariadbOptions {
     /// mariadb://user:password@host:port/database, and parameters: socket, prefix, ssl, ssl_ca,
-    /// connections.
+    /// connections, statement_timeout (in seconds: the deadline).
     std::string url;
     const Clock* clock = nullptr;  ///< the database's, unless given; outlives the store
     std::string prefix = "pawl_";  ///< of the tables; the URL's goes first

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view form = "write mariadb://user:password@host:port/database";
 constexpr std::size_t most_connections = 1000;
+constexpr std::size_t most_seconds = 1'000'000;
 
 [[noreturn]] void refuse(const std::string& why) {
     throw Error{Code::invalid, fmt::format("MariaDB's store URL {}", why)};
@@ -50,10 +51,10 @@ Address address_of(std::string_view url) {
             address.ssl = ssl_of(value);
         else if (name == "ssl_ca")
             address.ssl_ca = value;
-        else if (name != "prefix" && name != "connections")
+        else if (name != "prefix" && name != "connections" && name != "statement_timeout")
             refuse(
-                fmt::format("has no parameter \"{}\"; it has connections, prefix, socket, ssl "
-                            "and ssl_ca",
+                fmt::format("has no parameter \"{}\"; it has connections, prefix, socket, ssl, "
+                            "ssl_ca and statement_timeout",
                             name));
     }
     if (address.database.empty() || address.database.find('/') != std::string::npos)
@@ -72,6 +73,9 @@ MariadbOptions with_parameters_of_url(MariadbOptions options) {
         options.prefix = at->second;
     if (const auto at = parsed.parameters.find("connections"); at != parsed.parameters.end())
         options.connections = number_of("connections", at->second, most_connections);
+    if (const auto at = parsed.parameters.find("statement_timeout"); at != parsed.parameters.end())
+        options.deadline =
+            std::chrono::seconds{number_of("statement_timeout", at->second, most_seconds)};
     return options;
 }
 

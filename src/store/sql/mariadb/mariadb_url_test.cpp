@@ -42,10 +42,11 @@ TEST(MariadbUrl, NamesASocketInsteadOfAHost) {
 }
 
 TEST(MariadbUrl, SetsOptionsOfTheStore) {
-    const auto options =
-        with_parameters_of_url({.url = "mariadb://h/shop?prefix=a_&connections=9"});
+    const auto options = with_parameters_of_url({.url = "mariadb://h/shop?prefix=a_&connections=9"
+                                                        "&statement_timeout=7"});
     EXPECT_EQ(options.prefix, "a_");
     EXPECT_EQ(options.connections, 9u);
+    EXPECT_EQ(options.deadline, std::chrono::seconds{7});
     EXPECT_EQ(with_parameters_of_url({.url = "mariadb://h/shop", .prefix = "b_"}).prefix, "b_");
 }
 
@@ -54,7 +55,8 @@ TEST(MariadbUrl, SaysWhatIsWrong) {
         return text.find(part) != std::string::npos;
     };
     EXPECT_TRUE(has(complaint("mariadb://h/shop?color=red"),
-                    "no parameter \"color\"; it has connections, prefix, socket, ssl and ssl_ca"));
+                    "no parameter \"color\"; it has connections, prefix, socket, ssl, ssl_ca and "
+                    "statement_timeout"));
     EXPECT_TRUE(has(complaint("mariadb://h"), "names no database"));
     EXPECT_TRUE(has(complaint("mariadb:///shop"), "names no host and no socket"));
     EXPECT_TRUE(has(complaint("mariadb://h:0/shop"), "from 1 to 65535"));

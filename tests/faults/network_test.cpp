@@ -1,0 +1,116 @@
+// A network that goes silent, is cut, or loses the one answer that matters: errors come in time,
+// nothing is applied twice, and the same processes go on when it is back.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "faults/load.hpp"
+#include "faults/proxy.hpp"
+
+namespace pawl::faults {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The deadline of a statement, and the second that the server has more time to say so.
+constexpr auto answer_deadline = 2s + 1s;
+// Then a new connection is tried for as long, and the last try may begin just before.
+constexpr auto error_deadline = answer_deadline + 2s + 2s;
+
+class Network : public FaultsOn {
+protected:
+    void SetUp() override {
+        FaultsOn::SetUp();
+        if (IsSkipped()) return;
+        server = GetParam().create({});
+        server->start();
+        proxy.emplace(server->port());
+    }
+
+    bool is_postgres() const { return GetParam().name == "postgres"; }
+    /// By way of the proxy, with short deadlines.
+    std::string url() const {
+        return server->url(proxy->port()) + "?statement_timeout=2" +
+               (is_postgres() ? "&patience=2&connect_timeout=2" : "");
+    }
+
+    std::unique_ptr<Server> server;
+    std::optional<Proxy> proxy;
+};
+
+INSTANTIATE_TEST_SUITE_P(Servers, Network, testing::ValuesIn(servers_under_test()),
+                         [](const auto& server) { return server.param.name; });
+
+TEST_P(Network, ThatGoesSilentIsAnErrorInTimeAndWorkGoesOnAfterwards) {
+    crash::Scene scene{place_on(*server, url()), crash::seed_of_this_test()};
+    Load load{scene};
+    ASSERT_TRUE(load.goes_on());
+    Caller caller{url()};
+    ASSERT_TRUE(caller.gets_through(10s));
+    for (int time = 0; time < 2; ++time) {
+        const auto before = caller.failures().size();
+        proxy->fall_silent();
+        ASSERT_TRUE(crash::await([&] { return caller.failures().size() >= before + 2; }, 60s));
+        proxy->heal();
+        EXPECT_TRUE(caller.gets_through(30s));
+        ASSERT_TRUE(load.goes_on());
+    }
+    // Generous: a loaded machine is slow, but the defaults would take half a minute and more.
+    EXPECT_LT(caller.longest(), 2 * error_deadline);
+    for (const auto& call : caller.failures())
+        EXPECT_TRUE(call.code == Code::unavailable || call.code == Code::busy ||
+                    call.code == Code::in_doubt)
+            << call.message;
+    caller.check();
+    load.settle_and_check();
+}
+
+TEST_P(Network, ThatIsCutAndRefusesIsAnErrorInTimeAndWorkGoesOnAfterwards) {
+    crash::Scene scene{place_on(*server, url()), crash::seed_of_this_test()};
+    Load load{scene};
+    ASSERT_TRUE(load.goes_on());
+    Caller caller{url()};
+    ASSERT_TRUE(caller.gets_through(10s));
+    for (int i = 0; i < 20; ++i) {
+        proxy->cut();
+        pass(std::chrono::milliseconds{scene.pick(200)});
+    }
+    ASSERT_TRUE(load.goes_on());
+    const auto before = caller.failures().size();
+    proxy->refuse();
+    ASSERT_TRUE(crash::await([&] { return caller.failures().size() >= before + 2; }, 60s));
+    proxy->heal();
+    EXPECT_TRUE(caller.gets_through(30s));
+    ASSERT_TRUE(load.goes_on());
+    EXPECT_LT(caller.longest(), 2 * error_deadline);
+    caller.check();
+    load.settle_and_check();
+}
+
+TEST_P(Network, ThatLosesAnswersToCommitsAppliesNothingTwice) {
+    crash::Scene scene{place_on(*server, url()), crash::seed_of_this_test()};
+    Load load{scene};
+    ASSERT_TRUE(load.goes_on());
+    Caller caller{url()};
+    ASSERT_TRUE(caller.gets_through(10s));
+    proxy->cut_commits(10);
+    ASSERT_TRUE(crash::await([&] { return proxy->commits_cut() >= 100; }, 60s));
+    proxy->cut_commits(0);
+    EXPECT_TRUE(caller.gets_through(30s));
+    ASSERT_TRUE(load.goes_on());
+    caller.check();
+    load.settle_and_check();
+}
+
+TEST_P(Network, ThatLosesEveryAnswerToCommitsSaysThatItIsInDoubt) {
+    Caller caller{url()};
+    ASSERT_TRUE(caller.gets_through(10s));
+    proxy->cut_commits(1);
+    ASSERT_TRUE(crash::await([&] { return caller.failures().size() >= 3; }, 60s));
+    proxy->cut_commits(0);
+    EXPECT_TRUE(caller.gets_through(30s));
+    EXPECT_EQ(caller.failures().front().code, Code::in_doubt) << caller.failures().front().message;
+    caller.check();
+}
+
+}  // namespace
+}  // namespace pawl::faults

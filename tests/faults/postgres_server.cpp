@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+#include <libpq-fe.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+#include "faults/server.hpp"
+
+namespace pawl::faults {
+namespace {
+
+std::string program(const std::string& name) {
+    return std::string{std::getenv("PAWL_TEST_PG_BIN")} + "/" + name;
+}
+
+}  // namespace
+
+PostgresServer::PostgresServer(Settings settings) : settings_(std::move(settings)) {
+    run({program("initdb"), "--pgdata=" + data(), "--username=postgres", "--auth=trust",
+         "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"});
+}
+
+PostgresServer::PostgresServer(const PostgresServer& primary, const std::string& name)
+    : settings_(primary.settings_) {
+    run({program("pg_basebackup"), "--pgdata=" + data(), "--no-sync", "--checkpoint=fast",
+         "--write-recovery-conf",
+         fmt::format("--dbname=host=127.0.0.1 port={} user=postgres application_name={}",
+                     primary.port(), name)});
+}
+
+std::vector<std::string> PostgresServer::command() const {
+    std::vector<std::string> command{program("postgres"),    "-D", data(),         "-p",
+                                     std::to_string(port()), "-k", home().string()};
+    // Tests kill servers, never the operating system: nothing is lost by this.
+    Settings settings{"listen_addresses=127.0.0.1", "fsync=off", "shared_buffers=32MB"};
+    settings.insert(settings.end(), settings_.begin(), settings_.end());
+    for (const auto& setting : settings) command.insert(command.end(), {"-c", setting});
+    return command;
+}
+
+int PostgresServer::stop_signal() const { return SIGINT; }
+
+void PostgresServer::stop_immediately() {
+    if (!process_) return;
+    process_->signal(SIGQUIT);
+    process_->wait(std::chrono::minutes{1});
+}
+
+void PostgresServer::promote() { run({program("pg_ctl"), "promote", "--pgdata=" + data()}); }
+
+std::string PostgresServer::url(int port) const {
+    return fmt::format("postgres://postgres@127.0.0.1:{}/postgres", port);
+}
+
+std::string PostgresServer::ask(const std::string& sql) const {
+    const std::unique_ptr<PGconn, decltype(&PQfinish)> connection{
+        PQconnectdb((url() + "?connect_timeout=5").c_str()), PQfinish};
+    PQsetNoticeProcessor(connection.get(), [](void*, const char*) {}, nullptr);
+    const std::unique_ptr<PGresult, decltype(&PQclear)> result{
+        PQexec(connection.get(), sql.c_str()), PQclear};
+    const auto status = PQresultStatus(result.get());
+    if (status == PGRES_COMMAND_OK) return {};
+    if (status != PGRES_TUPLES_OK) throw std::runtime_error{PQerrorMessage(connection.get())};
+    return PQntuples(result.get()) == 0 ? "" : PQgetvalue(result.get(), 0, 0);
+}
+
+void PostgresServer::end_connections() const {
+    ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+}
+
+std::string PostgresServer::spelled(std::string sql) const {
+    for (auto at = sql.find("pawl_"); at != sql.npos; at = sql.find("pawl_", at)) sql[at + 4] = '.';
+    return sql;
+}
+
+}  // namespace pawl::faults
