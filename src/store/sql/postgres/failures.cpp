@@ -78,7 +78,9 @@ bool ends_connection(std::string_view state) {
 }
 
 void throw_failure(const std::string& place, const Failure& failure) {
-    const auto diagnosis = diagnose(failure.state);
+    // In recovery the server does not support (0A000) the beginning of a transaction that writes.
+    const bool in_recovery = failure.state == "0A000" && failure.at.starts_with("BEGIN");
+    const auto diagnosis = diagnose(in_recovery ? "25006" : failure.state);
     std::string_view reason{failure.message};
     while (!reason.empty() && (reason.back() == '\n' || reason.back() == ' '))
         reason.remove_suffix(1);
