@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <pawl/error.hpp>
 
@@ -35,20 +36,42 @@ bool is_second_byte_allowed(unsigned char lead, unsigned char second) {
     }
 }
 
+// Bytes of the valid sequence that `text` begins with; 0 if it begins with none.
+std::size_t valid_length(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text[0]);
+    const auto length = static_cast<std::size_t>(sequence_length(lead));
+    if (length > text.size()) return 0;
+    for (std::size_t k = 1; k < length; ++k)
+        if (!is_continuation(text[k])) return 0;
+    if (length > 1 && !is_second_byte_allowed(lead, static_cast<unsigned char>(text[1]))) return 0;
+    return length;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
-    for (std::size_t i = 0; i < text.size();) {
-        const auto lead = static_cast<unsigned char>(text[i]);
-        const int length = sequence_length(lead);
-        if (length == 0 || i + length > text.size()) return false;
-        for (int k = 1; k < length; ++k)
-            if (!is_continuation(text[i + k])) return false;
-        if (length > 1 && !is_second_byte_allowed(lead, static_cast<unsigned char>(text[i + 1])))
-            return false;
-        i += length;
+    while (!text.empty()) {
+        const auto length = valid_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
     }
     return true;
+}
+
+std::string readable(std::string_view text, std::size_t limit) {
+    constexpr std::string_view replacement = "\xef\xbf\xbd";
+    constexpr std::string_view cut = "...";
+    std::string out;
+    out.reserve(std::min(text.size(), limit));
+    while (!text.empty()) {
+        const auto length = text[0] == '\0' ? 0 : valid_length(text);
+        const auto next = length == 0 ? replacement : text.substr(0, length);
+        const bool last = text.size() <= std::max<std::size_t>(length, 1);
+        if (out.size() + next.size() + (last ? 0 : cut.size()) > limit) return out += cut;
+        out += next;
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    return out;
 }
 
 void check_id(std::string_view what, std::string_view text) {

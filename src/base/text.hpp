@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace pawl::base {
@@ -16,5 +17,9 @@ void check_id(std::string_view what, std::string_view text);
 
 /// Like check_id, and the empty text is allowed.
 void check_optional_id(std::string_view what, std::string_view text);
+
+/// A text from outside, such as the message of an exception, as every store can keep it: at most
+/// `limit` bytes, with U+FFFD for what is not UTF-8 and for NUL.
+std::string readable(std::string_view text, std::size_t limit = 8192);
 
 }  // namespace pawl::base

@@ -23,6 +23,21 @@ TEST(Utf8, RefusesOverlongSurrogateTruncatedAndTooLarge) {
     EXPECT_FALSE(is_utf8("\x80"));
 }
 
+TEST(Readable, KeepsGoodTextAndReplacesTheRest) {
+    EXPECT_EQ(readable(""), "");
+    EXPECT_EQ(readable("\u00e4\u20ac\U0001f600"), "\u00e4\u20ac\U0001f600");
+    EXPECT_EQ(readable("a\xff\xe2\x82z"), "a\ufffd\ufffd\ufffdz");
+    EXPECT_EQ(readable(std::string_view("a\0b", 3)), "a\ufffdb");
+}
+
+TEST(Readable, IsCutAtACharacter) {
+    EXPECT_EQ(readable("12345", 5), "12345");
+    EXPECT_EQ(readable("123456", 5), "12...");
+    EXPECT_EQ(readable("1\u20ac\u20ac", 6), "1...");
+    EXPECT_EQ(readable(std::string(10'000, 'x')).size(), 8192u);
+    EXPECT_TRUE(is_utf8(readable(std::string(10'000, '\xff'))));
+}
+
 TEST(CheckId, NamesWhatIsWrong) {
     EXPECT_NO_THROW(check_id("instance id", std::string(255, 'x')));
     try {

@@ -7,6 +7,7 @@
 
 #include "base/backoff.hpp"
 #include "base/points.hpp"
+#include "base/text.hpp"
 #include "base/waits.hpp"
 #include "engine/drafting.hpp"
 #include "engine/item_jobs.hpp"
@@ -349,8 +350,9 @@ void Dispatcher::fire(const HeldPtr& held) {
     send(held, std::move(input), {.item = item.id, .fence = item.fence});
 }
 
-void Dispatcher::failed(const HeldPtr& held, const std::string& error, bool permanent) {
+void Dispatcher::failed(const HeldPtr& held, std::string_view message, bool permanent) {
     const auto& item = held->item;
+    const auto error = base::readable(message);  // what exceptions say may be any bytes
     const auto& policy = held->lane->policy;
     if (permanent) return bury(held, error);
     // A claim that was lost with its process is no attempt that failed: `losses` bounds those.

@@ -101,7 +101,7 @@ private:
     void perform(const HeldPtr& held);
     std::unique_ptr<detail::Asked> call_handler(const HeldPtr& held, const Delivery& delivery);
     void fire(const HeldPtr& held);
-    void failed(const HeldPtr& held, const std::string& error, bool permanent);
+    void failed(const HeldPtr& held, std::string_view message, bool permanent);
     void bury(const HeldPtr& held, const std::string& reason);
     void send(const HeldPtr& held, std::unique_ptr<detail::Asked> input, store::Settlement word);
     void settle(const HeldPtr& held, store::Settlement word);

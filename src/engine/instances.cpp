@@ -304,7 +304,7 @@ void Instances::plan(CachedInstance& instance, Request& request) {
         auto settlement = *request.settlement;
         settlement.ending =
             request.outcome_.rejected() ? store::Ending::rejected : store::Ending::finished;
-        settlement.ending_reason = request.outcome_.reason;
+        settlement.ending_reason = base::readable(request.outcome_.reason);
         request.commit.settlements.push_back(std::move(settlement));
     }
 }

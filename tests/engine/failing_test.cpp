@@ -70,6 +70,20 @@ TEST_P(Failing, WhateverIsThrownIsAnErrorOfTheWorkflow) {
     EXPECT_EQ(fragile.send("f", Fragile::Poke{"ok"}).version(), 1);
 }
 
+TEST_P(Failing, AMessageThatIsNoTextIsKeptAsOne) {
+    auto other = open();
+    auto couriers =
+        other->add<Courier>("courier", Handlers{[](const Courier::Carry&) {
+                                throw Permanent{"broken \xff text" + std::string(100'000, '!')};
+                            }});
+    couriers.send("c", Courier::Send{"ada"});
+    other->run_until_idle();
+    const auto letters = other->dead_letters();
+    ASSERT_EQ(letters.size(), 1u);
+    EXPECT_THAT(letters[0].reason, HasSubstr("broken \ufffd text!!!"));
+    EXPECT_LT(letters[0].reason.size(), 10'000u);
+}
+
 TEST_P(Failing, OthersInFlightAreUntouched) {
     engine->start();
     std::vector<std::future<Outcome<Counter>>> good;

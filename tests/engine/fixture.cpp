@@ -20,8 +20,10 @@ void EngineTest::SetUp() {
 
 std::string EngineTest::url() const { return place_ ? place_->url() : "memory:"; }
 
-std::unique_ptr<store::Store> SharedEngineTest::open_store() {
+std::unique_ptr<store::Store> SharedEngineTest::open_store(
+    std::function<void(std::string_view point)> at_point) {
     Options options;
+    options.test.at_point = std::move(at_point);
     options.test.store_clock = &clock;
     return engine::open_store(url(), options);
 }

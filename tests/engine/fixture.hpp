@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <pawl/testing.hpp>
@@ -123,7 +124,8 @@ private:
 class SharedEngineTest : public EngineTest {
 protected:
     /// The store below the engines, to write what no engine would.
-    std::unique_ptr<store::Store> open_store();
+    std::unique_ptr<store::Store> open_store(
+        std::function<void(std::string_view point)> at_point = {});
 };
 
 inline auto every_store() { return ::testing::Values("memory", "sqlite", "postgres", "mariadb"); }

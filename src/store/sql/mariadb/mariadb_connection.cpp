@@ -102,6 +102,7 @@ void MariadbConnection::fail(const Failure& failure, std::string_view what) {
 }
 
 void MariadbConnection::send(std::string_view text) {
+    hear_answers();
     if (mysql_real_query(link_.get(), text.data(), text.size()) != 0)
         fail(failure_of(link_.get()), text);
 }
@@ -110,28 +111,37 @@ Prepared& MariadbConnection::prepared(Statement statement) {
     is_in_transaction_ = true;
     const auto found = cache_.find(statement.text);
     if (found != cache_.end()) return found->second;
+    hear_answers();
     Prepared made{link_.get(), statement.text, options_.prefix};
     if (!made.is_ready()) fail(failure_of(made.handle()), statement.text);
     return cache_.emplace(statement.text, std::move(made)).first->second;
 }
 
+// How many of these rows fit into one packet: at least one, or it is refused.
+std::size_t MariadbConnection::fitting(std::span<const Value> values, std::size_t columns) const {
+    std::size_t count = 0;
+    for (std::size_t size = 0; count * columns < values.size(); ++count) {
+        const auto row = size_of(values.subspan(count * columns, columns));
+        if (row > largest_packet_)
+            throw Error{Code::invalid,
+                        fmt::format("a row of {} bytes is more than MariaDB at {} takes: raise its "
+                                    "max_allowed_packet, or send less",
+                                    row, server_)};
+        if ((size += row) > largest_packet_ || columns == 0) return std::max<std::size_t>(count, 1);
+    }
+    return count;
+}
+
 std::int64_t MariadbConnection::run_rows(Statement statement, std::span<const Value> values,
                                          std::size_t rows) {
+    hear_answers();
     Prepared& prepared = this->prepared(statement);
     const std::size_t columns = values.size() / rows;
     std::int64_t changed = 0;
     for (std::size_t first = 0; first < rows;) {
-        std::size_t count = 0;
-        for (std::size_t size = 0; first + count < rows; ++count) {
-            const auto row = size_of(values.subspan((first + count) * columns, columns));
-            if (row > largest_packet_)
-                throw Error{Code::invalid,
-                            fmt::format("a row of {} bytes is more than MariaDB at {} takes: raise "
-                                        "its max_allowed_packet, or send less",
-                                        row, server_)};
-            if ((size += row) > largest_packet_) break;
-        }
-        if (!prepared.run(values.subspan(first * columns, count * columns), count))
+        const auto rest = values.subspan(first * columns);
+        const std::size_t count = columns == 0 ? 1 : fitting(rest, columns);
+        if (!prepared.run(rest.first(count * columns), count))
             fail(failure_of(prepared.handle()), statement.text);
         changed += prepared.changed();
         first += count;
@@ -139,8 +149,47 @@ std::int64_t MariadbConnection::run_rows(Statement statement, std::span<const Va
     return changed;
 }
 
+// The server works on the first statement while the next is put together. One that looks for keys
+// must find all of them: what a group presumes of them holds, or it collides.
+void MariadbConnection::post_rows(Statement statement, std::span<const Value> values,
+                                  std::size_t rows) {
+    const std::size_t columns = values.size() / rows;
+    const bool is_posted = std::ranges::find(posted_, statement.text) != posted_.end();
+    Prepared& prepared = this->prepared(statement);
+    if (prepared.takes_json()) {
+        std::size_t found = 0;
+        const auto count = [&](std::size_t, const Row&) { ++found; };
+        query_rows(statement, values, rows, Sink{count});
+        if (found == rows) return;
+        throw Collision{Code::conflict, fmt::format("MariaDB at {}: another process changed what a "
+                                                    "group was decided on; try again",
+                                                    server_)};
+    }
+    if (is_posted || columns == 0 || !prepared.takes_arrays() || fitting(values, columns) < rows) {
+        run_rows(statement, values, rows);
+        return;
+    }
+    posted_.push_back(statement.text);
+    if (!prepared.post(values, rows)) fail(failure_of(prepared.handle()), statement.text);
+}
+
+// All of them, also behind one that failed: the next statement must not get their answers.
+void MariadbConnection::hear_answers() {
+    const char* failed = nullptr;
+    Failure failure;
+    for (const char* const text : std::exchange(posted_, {})) {
+        Prepared& prepared = cache_.at(text);
+        if (is_lost_ || prepared.answer() || failed) continue;
+        failed = text;
+        failure = failure_of(prepared.handle());
+        is_lost_ = is_loss(failure.code);
+    }
+    if (failed) fail(failure, failed);
+}
+
 void MariadbConnection::query_rows(Statement statement, std::span<const Value> values,
                                    std::size_t rows, Sink sink) {
+    hear_answers();
     Prepared& prepared = this->prepared(statement);
     const auto read = [&](bool ran, auto key) {
         if (!ran) fail(failure_of(prepared.handle()), statement.text);
@@ -166,6 +215,11 @@ void MariadbConnection::commit() {
 
 void MariadbConnection::rollback() noexcept {
     savepoints_ = 0;
+    try {
+        hear_answers();
+    } catch (const Error&) {
+        // It is being undone.
+    }
     if (is_lost_ || !std::exchange(is_in_transaction_, false)) return;
     const std::string_view text = mariadb::rollback.text;
     // The server undoes what a connection leaves behind.

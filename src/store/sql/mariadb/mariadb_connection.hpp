@@ -5,6 +5,7 @@
 #include <pawl/time.hpp>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/points.hpp"
 #include "store/sql/connection.hpp"
@@ -74,11 +75,15 @@ private:
     void query_rows(Statement statement, std::span<const Value> values, std::size_t rows,
                     Sink sink) override;
 
+    void post_rows(Statement statement, std::span<const Value> values, std::size_t rows) override;
+
     void connect();
     void configure();
     /// Runs text that has no parameters and no result.
     void send(std::string_view text);
     Prepared& prepared(Statement statement);
+    std::size_t fitting(std::span<const Value> values, std::size_t columns) const;
+    void hear_answers();
     /// Guards an operation: notes a loss, and throws what the failure is.
     [[noreturn]] void fail(const Failure& failure, std::string_view what);
 
@@ -91,7 +96,8 @@ private:
     std::unordered_map<const char*, Prepared> cache_;  // before the link it belongs to
     std::size_t largest_packet_ = 0;
     int savepoints_ = 0;
-    bool is_in_transaction_ = false;  // a statement was run since the last end of one
+    std::vector<const char*> posted_;  // statements whose answers were not read yet
+    bool is_in_transaction_ = false;   // a statement was run since the last end of one
     bool is_lost_ = false;
 };
 

@@ -12,13 +12,13 @@ namespace pawl::store::sql::mariadb {
 // ms; as VALUES in the text 2.2 ms; a statement for each 9 ms.)
 //
 // Locks, in this order, so that nobody waits in a circle:
-//   group: instances by (type, id); unique keys by (type, key); the hold on sessions; items by id;
+//   group: instances by ref; unique keys by (type, key); the hold on sessions; items by id;
 //          pawl_counter as the last, before the first write. It is held until the commit, so
 //          positions become visible in their order. New names and lines come after it.
 //   claim: the hold on its own session; expired sessions that nobody else is at (SKIP LOCKED), and
 //          what they held; then due items (SKIP LOCKED), which waits for nobody.
 //   close: its session; what it held.
-//   dead letters: instances by (type, id), each with its letter.
+//   dead letters: instances by ref, each with its letter.
 // What still collides (a deadlock by way of another index, two processes that create one instance)
 // is rolled back and run again as a whole. READ COMMITTED locks no gaps, so producers never wait
 // for claimants.
@@ -48,11 +48,15 @@ constexpr void set_journal(Statements& s) {
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', type BIGINT PATH '$[1]',
                                                  id VARCHAR(510) PATH '$[2]')) k
           JOIN pawl_instance i ON i.type = k.type AND i.id = UNHEX(k.id))";
+    // First which they are, then the locks by number, as where the numbers are known.
     s.instances.lock = R"(
-        SELECT STRAIGHT_JOIN k.n, i.ref, i.version, i.finished_at, i.unique_key
-          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', type BIGINT PATH '$[1]',
-                                                 id VARCHAR(510) PATH '$[2]')) k
-          JOIN pawl_instance i ON i.type = k.type AND i.id = UNHEX(k.id) FOR UPDATE)";
+        SELECT d.n, i.ref, i.version, i.finished_at, i.unique_key
+          FROM (SELECT k.n, f.ref
+                  FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', type BIGINT PATH '$[1]',
+                                                      id VARCHAR(510) PATH '$[2]')) k
+                       STRAIGHT_JOIN pawl_instance f ON f.type = k.type AND f.id = UNHEX(k.id)
+                 ORDER BY f.ref LIMIT 9223372036854775807) d
+               STRAIGHT_JOIN pawl_instance i ON i.ref = d.ref FOR UPDATE)";
     s.instances.rows = R"(
         SELECT STRAIGHT_JOIN k.n, i.ref, i.type, i.id, i.version, i.tenant, i.unique_key,
                i.created_at, i.updated_at, i.finished_at
@@ -250,11 +254,11 @@ constexpr void set_dead_letters(Statements& s) {
           JOIN pawl_failure f ON f.item = k.item ORDER BY f.number)";
     s.dead_letters.lock = Statement{R"(
         SELECT 0, d.id
-          FROM (SELECT n.type, n.id, l.id AS letter
+          FROM (SELECT n.ref, l.id AS letter
                   FROM JSON_TABLE($0, '$[*]' COLUMNS (id BIGINT PATH '$[1]')) k
                   JOIN pawl_dead_letter l ON l.id = k.id JOIN pawl_instance n ON n.ref = l.instance
-                 ORDER BY n.type, n.id LIMIT 9223372036854775807) o
-               STRAIGHT_JOIN pawl_instance i ON i.type = o.type AND i.id = o.id
+                 ORDER BY n.ref LIMIT 9223372036854775807) o
+               STRAIGHT_JOIN pawl_instance i ON i.ref = o.ref
                STRAIGHT_JOIN pawl_dead_letter d ON d.id = o.letter FOR UPDATE)"};
     s.dead_letters.bury = R"(
         INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, timer, shard, attempts,
@@ -336,8 +340,28 @@ constexpr void set_sessions(Statements& s) {
         "FOR UPDATE SKIP LOCKED";
 }
 
+// Each finds those of its keys that are as presumed; the connection throws a Collision unless it is
+// all of them.
+constexpr void set_presumed(Statements& s) {
+    s.presumed = Statements::Presumed{.instances = R"(
+        SELECT STRAIGHT_JOIN k.n
+          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', ref BIGINT PATH '$[1]',
+                                              version BIGINT PATH '$[2]')) k
+          JOIN pawl_instance i ON i.ref = k.ref AND i.version = k.version FOR UPDATE)",
+                                      .sessions = R"(
+        SELECT STRAIGHT_JOIN k.n
+          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', id BIGINT PATH '$[1]')) k
+          JOIN pawl_session h FORCE INDEX (pawl_session_hold) ON h.id = k.id LOCK IN SHARE MODE)",
+                                      .items = R"(
+        SELECT STRAIGHT_JOIN k.n
+          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', id BIGINT PATH '$[1]',
+                                              fence BIGINT PATH '$[2]')) k
+          JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence FOR UPDATE)"};
+}
+
 constexpr Statements make_statements() {
     Statements s = standard_statements;
+    set_presumed(s);
     set_words(s);
     set_journal(s);
     set_items(s);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <mysql.h>
-#include <mysqld_error.h>
 
 #include <algorithm>
 #include <numeric>
@@ -18,6 +17,20 @@ constexpr std::size_t first_buffer = 256;
 bool is_text(const Value& value) {
     return value.type == Value::Type::text || value.type == Value::Type::bytes;
 }
+
+// While this lives, statements are sent and nobody waits for the answer.
+class Unanswered {
+public:
+    explicit Unanswered(MYSQL* link) : link_(link) { set(1); }
+    Unanswered(const Unanswered&) = delete;
+    Unanswered& operator=(const Unanswered&) = delete;
+    ~Unanswered() { set(0); }
+
+private:
+    void set(my_bool on) { mysql_optionsv(link_, MARIADB_OPT_SKIP_READ_RESPONSE, &on); }
+
+    MYSQL* link_;
+};
 
 int compare(const Value& a, const Value& b) {
     if (a.type != b.type) return a.type < b.type ? -1 : 1;
@@ -268,6 +281,8 @@ Prepared::Prepared(st_mysql* link, std::string_view sql, const std::string& pref
     is_ready_ = handle_ && mysql_stmt_prepare(handle_.get(), text.data(), text.size()) == 0;
     parameters_ = std::make_unique<Parameters>(std::move(places));
     takes_json_ = parameters_->take_json();
+    // The server refuses arrays for an INSERT ... SELECT.
+    takes_arrays_ = text.find("INSERT") == text.npos || text.find("SELECT") == text.npos;
 }
 
 // Only now, and not when it was prepared: then the server does not yet tell what RETURNING returns.
@@ -291,37 +306,49 @@ const Row& Prepared::row() const { return *result_; }
 
 std::size_t Prepared::key() const { return result_->key(); }
 
-bool Prepared::execute(std::size_t rows) {
+bool Prepared::send(std::size_t rows) {
     const auto array = static_cast<unsigned>(rows > 1 ? rows : 0);
     auto* const binds = parameters_->binds();
-    has_failed_ = mysql_stmt_attr_set(handle_.get(), STMT_ATTR_ARRAY_SIZE, &array) != 0 ||
-                  (binds && mysql_stmt_bind_param(handle_.get(), binds) != 0) ||
-                  mysql_stmt_execute(handle_.get()) != 0 || !open_result();
-    if (!has_failed_ && !result_)
+    return mysql_stmt_attr_set(handle_.get(), STMT_ATTR_ARRAY_SIZE, &array) == 0 &&
+           (!binds || mysql_stmt_bind_param(handle_.get(), binds) == 0) &&
+           mysql_stmt_execute(handle_.get()) == 0;
+}
+
+bool Prepared::note(bool done) {
+    has_failed_ = !done;
+    if (done && !result_)
         changed_ += static_cast<std::int64_t>(mysql_stmt_affected_rows(handle_.get()));
-    return !has_failed_;
+    return done;
 }
 
 bool Prepared::run(std::span<const Value> values, std::size_t rows) {
     changed_ = 0;
     if (takes_arrays_ || rows == 1) {
         parameters_->set(values, rows);
-        if (execute(rows)) return true;
-        // An INSERT ... SELECT is refused before it does anything, and for good.
-        takes_arrays_ = rows == 1 || mysql_stmt_errno(handle_.get()) != ER_UNSUPPORTED_PS;
-        if (takes_arrays_) return false;
+        return note(send(rows) && open_result());
     }
     const std::size_t columns = values.size() / rows;
     for (std::size_t i = 0; i < rows; ++i) {
         parameters_->set(values.subspan(i * columns, columns), 1);
-        if (!execute(1)) return false;
+        if (!note(send(1))) return false;
     }
     return true;
 }
 
+bool Prepared::post(std::span<const Value> values, std::size_t rows) {
+    changed_ = 0;
+    parameters_->set(values, rows);
+    const Unanswered unanswered{handle_->mysql};
+    return send(rows);
+}
+
+bool Prepared::answer() {
+    return note(handle_->mysql->methods->db_read_execute_response(handle_.get()) == 0);
+}
+
 bool Prepared::run_json(std::string_view json) {
     parameters_->set_json(json);
-    return execute(1);
+    return note(send(1) && open_result());
 }
 
 bool Prepared::next() {

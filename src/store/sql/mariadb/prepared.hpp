@@ -50,6 +50,11 @@ public:
     /// Once for each row, in one round trip where the server can.
     bool run(std::span<const Value> values, std::size_t rows);
     bool run_json(std::string_view json);
+    /// Sends what `run` would, without waiting; the answers are read with `answer`, in the order in
+    /// which the connection's statements were sent. Only if it takes arrays, or for one row.
+    bool post(std::span<const Value> values, std::size_t rows);
+    bool answer();
+    bool takes_arrays() const { return takes_arrays_; }
     /// Rows that the last run changed, in all.
     std::int64_t changed() const { return changed_; }
 
@@ -68,7 +73,8 @@ private:
         void operator()(st_mysql_stmt* handle) const;
     };
 
-    bool execute(std::size_t rows);
+    bool send(std::size_t rows);
+    bool note(bool done);
     bool open_result();
 
     std::unique_ptr<st_mysql_stmt, Close> handle_;

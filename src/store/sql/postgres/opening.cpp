@@ -88,7 +88,8 @@ void check_options(const PostgresOptions& options) {
                                 "letters, digits and underscores, a digit not first, and not pg_",
                                 schema, longest_schema)};
     if (options.connections == 0)
-        throw Error{Code::invalid, "a PostgreSQL store needs at least one connection: pool=1"};
+        throw Error{Code::invalid,
+                    "a PostgreSQL store needs at least one connection: connections=1"};
 }
 
 void prepare_schema(PostgresConnection& connection, const std::string& schema) {

@@ -26,7 +26,7 @@ std::int64_t whole_number(std::string_view name, std::string_view value, std::st
 bool take(PostgresOptions& options, std::string_view name, std::string_view value) {
     if (name == "schema") {
         options.schema = value;
-    } else if (name == "pool") {
+    } else if (name == "connections") {
         options.connections =
             static_cast<std::size_t>(whole_number(name, value, "a number of connections"));
     } else if (name == "pooler") {
