@@ -62,15 +62,14 @@ std::string readable(std::string_view text, std::size_t limit) {
     constexpr std::string_view replacement = "\xef\xbf\xbd";
     constexpr std::string_view cut = "...";
     std::string out;
-    out.reserve(std::min(text.size(), limit));
-    while (!text.empty()) {
+    std::size_t fits = 0;  // what can stay if the text must be cut
+    while (!text.empty() && out.size() <= limit) {
         const auto length = text[0] == '\0' ? 0 : valid_length(text);
-        const auto next = length == 0 ? replacement : text.substr(0, length);
-        const bool last = text.size() <= std::max<std::size_t>(length, 1);
-        if (out.size() + next.size() + (last ? 0 : cut.size()) > limit) return out += cut;
-        out += next;
+        out += length == 0 ? replacement : text.substr(0, length);
+        if (out.size() + cut.size() <= limit) fits = out.size();
         text.remove_prefix(std::max<std::size_t>(length, 1));
     }
+    if (out.size() > limit) out.replace(fits, out.npos, cut);
     return out;
 }
 

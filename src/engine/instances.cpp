@@ -100,6 +100,15 @@ void Mailbox::push(std::unique_ptr<Request> request) {
     last_ = raw;
 }
 
+void Mailbox::insert(std::unique_ptr<Request> request) {
+    if (!first_ || last_->number < request->number) return push(std::move(request));
+    waited_for_ += request->is_waited_for();
+    auto* place = &first_;
+    while ((*place)->number < request->number) place = &(*place)->next;
+    request->next = std::move(*place);
+    *place = std::move(request);
+}
+
 std::unique_ptr<Request> Mailbox::pop() {
     auto request = std::move(first_);
     first_ = std::move(request->next);
@@ -118,6 +127,7 @@ bool Mailbox::hand_over(const std::shared_ptr<CachedInstance>& instance) const {
 bool Instances::enqueue(std::unique_ptr<Request> request, bool waits) {
     const auto instance = request->instance;
     const std::lock_guard lock{instance->mutex};
+    request->number = ++instance->last_number;
     instance->mailbox.push(std::move(request));
     // All callback threads may be waiting like this one: then nobody else would come.
     if (waits && std::exchange(instance->posted, false)) return true;
@@ -191,14 +201,23 @@ void Instances::landed(Request& request, std::unique_ptr<Request> again) {
     const auto instance = again ? request.instance : std::move(request.instance);
     const std::lock_guard lock{instance->mutex};
     --instance->in_flight;
-    if (again) instance->returned.push(std::move(again));
+    if (again) instance->returned.insert(std::move(again));
     if (instance->busy || instance->must_wait()) return;
     if (instance->returned.empty() && instance->mailbox.empty()) return;
     instance->busy = true;
     pass_on(instance);
 }
 
+// The chain broke after the request was taken: those before it may come back, and go first.
+void Instances::give_back(CachedInstance& instance, std::unique_ptr<Request> request) {
+    instance.forget();
+    const std::lock_guard lock{instance.mutex};
+    --instance.in_flight;
+    instance.returned.insert(std::move(request));
+}
+
 void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> request) {
+    if (instance.chain && instance.chain->broken) return give_back(instance, std::move(request));
     try {
         ensure_state(instance, *request);
         plan(instance, *request);
@@ -238,7 +257,6 @@ void Instances::abandon(CachedInstance& instance, std::unique_ptr<Request> reque
 }
 
 void Instances::ensure_state(CachedInstance& instance, const Request& request) {
-    if (instance.chain && instance.chain->broken) instance.forget();
     if (instance.state) return;
     const auto& workflow = *instance.workflow;
     if (request.races == 0 && !request.collateral && workflow.guess.likely_new()) {

@@ -22,6 +22,8 @@ public:
     /// True if one of those who wait for a request in here goes on deciding for the instance.
     bool hand_over(const std::shared_ptr<CachedInstance>& instance) const;
     void push(std::unique_ptr<Request> request);
+    /// Where its number says. Usually that is the end.
+    void insert(std::unique_ptr<Request> request);
     std::unique_ptr<Request> pop();
 
 private:
@@ -37,10 +39,11 @@ struct CachedInstance {
     Committer* lane = nullptr;  ///< through which all of its Commits go
 
     std::mutex mutex;   ///< of what follows; never held while the user's code runs
-    Mailbox returned;   ///< lost a race, to be decided again, before everything newer
+    Mailbox returned;   ///< to be decided again, in their order and before everything newer
     Mailbox mailbox;    ///< not decided yet
     int in_flight = 0;  ///< decided, and their Commits not answered yet
-    bool busy = false;  ///< a thread is deciding for this instance
+    std::uint64_t last_number = 0;  ///< of a request, in the order in which they came
+    bool busy = false;              ///< a thread is deciding for this instance
     /// Busy, but the callback thread that shall decide has not begun: whoever waits may come first.
     bool posted = false;
 
@@ -125,6 +128,7 @@ private:
     void pass_on(const std::shared_ptr<CachedInstance>& instance);
     void landed(Request& request, std::unique_ptr<Request> again);
     void decide(CachedInstance& instance, std::unique_ptr<Request> request);
+    void give_back(CachedInstance& instance, std::unique_ptr<Request> request);
     void ensure_state(CachedInstance& instance, const Request& request);
     void plan(CachedInstance& instance, Request& request);
     void plan_confirmation(const CachedInstance& instance, Request& request);

@@ -50,6 +50,7 @@ public:
     Instances* instances = nullptr;
     std::shared_ptr<CachedInstance> instance;
     std::unique_ptr<Request> next;  ///< in a mailbox
+    std::uint64_t number = 0;       ///< among those of its instance, in the order of sending
     int races = 0;
 
 private:

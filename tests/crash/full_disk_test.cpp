@@ -1,17 +1,12 @@
 // A disk that is full: sends fail clearly and in time, nothing that was answered is lost, and when
 // there is room again the same engine goes on by itself.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <pawl/json.hpp>
 
 #include "crash/scene.hpp"
+#include "crash/small_disk.hpp"
 #include "crash/workflows.hpp"
 
 namespace pawl::crash {
@@ -20,46 +15,10 @@ namespace {
 using namespace std::chrono_literals;
 using Steady = std::chrono::steady_clock;
 
-// A small file system in memory; unmounted with this object.
-class SmallDisk {
-public:
-    explicit SmallDisk(std::string path) : path_(std::move(path)) {
-        // In a namespace of our own, so that a test that aborts leaves no mount behind.
-        mounted_ = ::unshare(CLONE_NEWNS) == 0 &&
-                   ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                   ::mount("pawl-test", path_.c_str(), "tmpfs", 0, "size=32m") == 0;
-        error_ = errno;
-    }
-    ~SmallDisk() {
-        if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
-    }
-    SmallDisk(const SmallDisk&) = delete;
-    SmallDisk& operator=(const SmallDisk&) = delete;
-
-    bool mounted() const { return mounted_; }
-    const char* why_not() const { return std::strerror(error_); }
-
-    void fill() const {
-        const int file = ::open(ballast().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-        const std::string block(4096, 'x');
-        while (::write(file, block.data(), block.size()) > 0) {
-        }
-        ::close(file);
-    }
-    void make_room() const { ::unlink(ballast().c_str()); }
-
-private:
-    std::string ballast() const { return path_ + "/ballast"; }
-
-    std::string path_;
-    bool mounted_ = false;
-    int error_ = 0;
-};
-
 void fill_the_disk_and_make_room() {
     const store::conformance::TemporaryDirectory directory;
     const store::conformance::TemporaryDirectory elsewhere;
-    const SmallDisk disk{directory.path().string()};
+    const SmallDisk disk{directory.path().string(), "32m"};
     if (!disk.mounted()) GTEST_SKIP() << "no tmpfs can be mounted: " << disk.why_not();
     const Ledger ledger{elsewhere.path()};
     ShopOptions options{.url = "sqlite:" + (directory.path() / "shop.db").string(),

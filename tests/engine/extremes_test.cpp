@@ -220,8 +220,9 @@ class SharedExtremes : public SharedEngineTest {};
 INSTANTIATE_TEST_SUITE_P(Stores, SharedExtremes, shared_stores(), name_of);
 
 TEST_P(SharedExtremes, OfOpenFilesFailTheStartAndNotTheNextOne) {
-    // UBSan needs a file of its own to look at an exception that the server stores rethrow.
-    if (GetParam() != "sqlite") GTEST_SKIP() << "the start is the same on every store";
+#ifdef PAWL_UBSAN
+    GTEST_SKIP() << "UBSan needs files of its own to look at an exception; TSan does not";
+#endif
     auto engine = open(Options{});
     Watched<int> carried;
     auto couriers = engine->add<Courier>(

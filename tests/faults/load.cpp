@@ -56,8 +56,10 @@ Caller::~Caller() {
 }
 
 void Caller::run() {
+    static std::atomic<int> callers{0};  // a test may have several, one after the other
+    const int caller = ++callers;
     for (int i = 0; !stopping_; ++i) {
-        const auto tag = fmt::format("call-{}", i);
+        const auto tag = fmt::format("call-{}-{}", caller, i);
         Call call;
         const auto begun = Steady::now();
         try {

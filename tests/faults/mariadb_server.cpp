@@ -81,6 +81,14 @@ std::string MariadbServer::ask(const std::string& sql) const {
     return found.empty() ? "" : found.front();
 }
 
+std::shared_ptr<void> MariadbServer::visit() const {
+    try {
+        return std::shared_ptr<MYSQL>{connect(port()).release(), mysql_close};
+    } catch (const std::runtime_error&) {
+        return nullptr;
+    }
+}
+
 void MariadbServer::end_connections() const {
     const auto link = connect(port());
     for (const auto& id : column(link.get(),

@@ -12,8 +12,22 @@
 namespace pawl::faults {
 namespace {
 
+constexpr const char* pooler_program = "/usr/sbin/pgbouncer";
+
 std::string program(const std::string& name) {
     return std::string{std::getenv("PAWL_TEST_PG_BIN")} + "/" + name;
+}
+
+std::string answer(const std::string& url, const std::string& sql) {
+    const std::unique_ptr<PGconn, decltype(&PQfinish)> connection{
+        PQconnectdb((url + "?connect_timeout=5").c_str()), PQfinish};
+    PQsetNoticeProcessor(connection.get(), [](void*, const char*) {}, nullptr);
+    const std::unique_ptr<PGresult, decltype(&PQclear)> result{
+        PQexec(connection.get(), sql.c_str()), PQclear};
+    const auto status = PQresultStatus(result.get());
+    if (status == PGRES_COMMAND_OK) return {};
+    if (status != PGRES_TUPLES_OK) throw std::runtime_error{PQerrorMessage(connection.get())};
+    return PQntuples(result.get()) == 0 ? "" : PQgetvalue(result.get(), 0, 0);
 }
 
 }  // namespace
@@ -55,16 +69,11 @@ std::string PostgresServer::url(int port) const {
     return fmt::format("postgres://postgres@127.0.0.1:{}/postgres", port);
 }
 
-std::string PostgresServer::ask(const std::string& sql) const {
-    const std::unique_ptr<PGconn, decltype(&PQfinish)> connection{
-        PQconnectdb((url() + "?connect_timeout=5").c_str()), PQfinish};
-    PQsetNoticeProcessor(connection.get(), [](void*, const char*) {}, nullptr);
-    const std::unique_ptr<PGresult, decltype(&PQclear)> result{
-        PQexec(connection.get(), sql.c_str()), PQclear};
-    const auto status = PQresultStatus(result.get());
-    if (status == PGRES_COMMAND_OK) return {};
-    if (status != PGRES_TUPLES_OK) throw std::runtime_error{PQerrorMessage(connection.get())};
-    return PQntuples(result.get()) == 0 ? "" : PQgetvalue(result.get(), 0, 0);
+std::string PostgresServer::ask(const std::string& sql) const { return answer(url(), sql); }
+
+std::shared_ptr<void> PostgresServer::visit() const {
+    const std::shared_ptr<PGconn> connection{PQconnectdb(url().c_str()), PQfinish};
+    return PQstatus(connection.get()) == CONNECTION_OK ? connection : nullptr;
 }
 
 void PostgresServer::end_connections() const {
@@ -76,5 +85,30 @@ std::string PostgresServer::spelled(std::string sql) const {
     for (auto at = sql.find("pawl_"); at != sql.npos; at = sql.find("pawl_", at)) sql[at + 4] = '.';
     return sql;
 }
+
+Pooler::Pooler(const PostgresServer& server) : server_(server) {
+    std::ofstream{home() / "pgbouncer.ini"} << fmt::format(
+        "[databases]\n"
+        "postgres = host=127.0.0.1 port={} user=postgres dbname=postgres\n"
+        "[pgbouncer]\n"
+        "listen_addr = 127.0.0.1\n"
+        "listen_port = {}\n"
+        "unix_socket_dir =\n"
+        "auth_type = any\n"
+        "pool_mode = transaction\n"
+        "default_pool_size = 4\n"
+        "max_client_conn = 200\n",
+        server.port(), port());
+}
+
+bool Pooler::is_installed() { return std::filesystem::exists(pooler_program); }
+
+std::string Pooler::ask(const std::string& sql) const { return answer(url(), sql); }
+
+std::vector<std::string> Pooler::command() const {
+    return {pooler_program, (home() / "pgbouncer.ini").string()};
+}
+
+int Pooler::stop_signal() const { return SIGINT; }
 
 }  // namespace pawl::faults

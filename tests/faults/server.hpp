@@ -42,6 +42,8 @@ public:
     std::string url() const { return url(port_); }
     /// The first field of the first row, if there is one. Throws std::runtime_error.
     virtual std::string ask(const std::string& sql) const = 0;
+    /// A connection that does nothing but stay, or null if there is none to have.
+    virtual std::shared_ptr<void> visit() const = 0;
     /// Ends all connections but this question's.
     virtual void end_connections() const = 0;
     /// What pawl's tables are called here, in a question to `pawl_` tables.
@@ -81,6 +83,7 @@ public:
     using Server::url;
     std::string url(int port) const override;
     std::string ask(const std::string& sql) const override;
+    std::shared_ptr<void> visit() const override;
     void end_connections() const override;
     std::string spelled(std::string sql) const override;
 
@@ -99,6 +102,7 @@ public:
     using Server::url;
     std::string url(int port) const override;
     std::string ask(const std::string& sql) const override;
+    std::shared_ptr<void> visit() const override;
     void end_connections() const override;
 
 private:
@@ -106,6 +110,26 @@ private:
     int stop_signal() const override;
 
     Settings settings_;
+};
+
+/// pgbouncer in front of a PostgreSQL server: each transaction gets any of its few connections.
+class Pooler final : public Server {
+public:
+    explicit Pooler(const PostgresServer& server);
+    static bool is_installed();
+
+    using Server::url;
+    std::string url(int port) const override { return server_.url(port); }
+    std::string ask(const std::string& sql) const override;
+    std::shared_ptr<void> visit() const override { return server_.visit(); }
+    void end_connections() const override { server_.end_connections(); }
+    std::string spelled(std::string sql) const override { return server_.spelled(std::move(sql)); }
+
+private:
+    std::vector<std::string> command() const override;
+    int stop_signal() const override;
+
+    const PostgresServer& server_;
 };
 
 struct ServerUnderTest {

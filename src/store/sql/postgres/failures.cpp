@@ -5,6 +5,7 @@
 #include <pawl/error.hpp>
 
 #include "store/sql/connection.hpp"
+#include "store/sql/postgres/postgres_statements.hpp"
 
 namespace pawl::store::sql::postgres {
 namespace {
@@ -78,7 +79,9 @@ bool ends_connection(std::string_view state) {
 }
 
 void throw_failure(const std::string& place, const Failure& failure) {
-    const auto diagnosis = diagnose(failure.state);
+    // In recovery the server does not support (0A000) the beginning of a transaction that writes.
+    const bool in_recovery = failure.state == "0A000" && failure.at == begin_write.text;
+    const auto diagnosis = diagnose(in_recovery ? "25006" : failure.state);
     std::string_view reason{failure.message};
     while (!reason.empty() && (reason.back() == '\n' || reason.back() == ' '))
         reason.remove_suffix(1);

@@ -227,7 +227,10 @@ void PostgresConnection::commit() {
         return;
     }
     send(postgres::commit);
-    if (access_ == Access::read) {
+    // A pooler hands the server to somebody else with the first transaction's end that it sees:
+    // what was sent behind that end is then answered to a stranger, and the stranger's answers to
+    // us.
+    if (access_ == Access::read && !options_.pooler) {
         // Nobody waits for the end of a transaction that only read; the next one takes the answer.
         link_.sync();
         awaited_.push_back({});
