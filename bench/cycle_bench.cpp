@@ -2,41 +2,44 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #include "execute.hpp"
 #include "flight.hpp"
 
 namespace pawl::bench {
-namespace {
 
-/// Each handler call sends the next parcel: 128 on their way to a handler and as many results on
-/// their way to the journal, 256 in flight in all.
-Sample cycle(const Settings& settings) {
-    const Scratch scratch;
-    Engine engine{scratch.url()};
+/// Each handler call sends the next parcel: half of those in flight are on their way to a handler,
+/// half are results on their way to the journal.
+Sample cycle_on(const std::string& url, const Cycling& how) {
+    Engine engine{url};
     std::atomic<long> next{0};
-    Meter meter{settings.length()};
+    std::unique_ptr<Meter> meter;
     std::function<void()> send;
     auto parcels =
         engine.add<Parcel>("parcel", Handlers{[&](const Parcel::Carry&) -> Parcel::Input {
-                               if (meter.running()) send();
+                               if (meter->running()) send();
                                return Parcel::Deliver{};
                            }});
     send = [&] {
-        parcels.send_async(numbered("parcel-", next++), Parcel::Post{"Ada", 2}, {},
+        parcels.send_async(numbered(how.prefix, next++), Parcel::Post{"Ada", 2}, {},
                            landing<Parcel>([] {}));
     };
     engine.start();
-    for (int i = 0; i < 128; ++i) send();
+    how.begin();
+    meter = std::make_unique<Meter>(how.length);
+    for (int i = 0; i < how.in_flight / 2; ++i) send();
     // Everything that was sent is finished before the clock stops.
     std::mutex mutex;
     std::condition_variable never;
     std::unique_lock lock{mutex};
-    while (meter.running() || !engine.pending({.limit = 1}).empty())
+    while (meter->running() || !engine.pending({.limit = 1}).empty())
         never.wait_for(lock, std::chrono::milliseconds{10});
-    return meter.sample(next.load());
+    return meter->sample(next.load());
 }
+
+namespace {
 
 Sample raw_cycle(const Settings& settings) {
     const Scratch scratch;
@@ -63,7 +66,11 @@ Sample raw_cycle(const Settings& settings) {
 }  // namespace
 
 void whole_cycle(const Settings& settings) {
-    compare(settings, {"cycle", 256, "raw-cycle", [&] { return cycle(settings); },
+    compare(settings, {"cycle", 256, "raw-cycle",
+                       [&] {
+                           const Scratch scratch;
+                           return cycle_on(scratch.url(), {.length = settings.length()});
+                       },
                        [&] { return raw_cycle(settings); }});
 }
 

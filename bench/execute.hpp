@@ -25,4 +25,14 @@ Sample execute_fresh(const Settings& settings);
 Sample execute_raw(RawSqlite& db, int batch, const Execution& how);
 Sample execute_raw_fresh(const Settings& settings, int batch);
 
+struct Cycling {
+    std::chrono::milliseconds length{0};
+    int in_flight = 256;
+    std::string prefix = "parcel-";
+    std::function<void()> begin = [] {};  ///< called when the engine is ready
+};
+
+/// Input, effect, handler, result, finished.
+Sample cycle_on(const std::string& url, const Cycling& how);
+
 }  // namespace pawl::bench

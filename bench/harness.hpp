@@ -87,5 +87,7 @@ void due_timers(const Settings&);
 void backlog(const Settings&);
 void growth(const Settings&);
 void memory(const Settings&);
+void wake(const Settings&);
+void scale(const Settings&);
 
 }  // namespace pawl::bench

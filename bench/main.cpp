@@ -11,8 +11,9 @@ namespace pawl::bench {
 
 const std::vector<std::pair<std::string, Scenario>>& scenarios() {
     static const std::vector<std::pair<std::string, Scenario>> all{
-        {"execute", execute}, {"hot", hot_instance}, {"cycle", whole_cycle}, {"timers", due_timers},
-        {"backlog", backlog}, {"growth", growth},    {"memory", memory},
+        {"execute", execute},   {"hot", hot_instance}, {"cycle", whole_cycle},
+        {"timers", due_timers}, {"backlog", backlog},  {"growth", growth},
+        {"memory", memory},     {"wake", wake},        {"scale", scale},
     };
     return all;
 }
@@ -25,11 +26,13 @@ using Scenarios = std::vector<std::pair<std::string, Scenario>>;
 const Scenarios* scenarios_of(const std::string& store) {
     if (store == "sqlite") return &scenarios();
 #ifdef PAWL_POSTGRES
-    static const Scenarios postgres{{"execute", execute_on_postgres}};
+    static const Scenarios postgres{
+        {"execute", execute_on_postgres}, {"wake", wake}, {"scale", scale}};
     if (store == "postgres") return &postgres;
 #endif
 #ifdef PAWL_MARIADB
-    static const Scenarios mariadb{{"execute", execute_on_mariadb}};
+    static const Scenarios mariadb{
+        {"execute", execute_on_mariadb}, {"wake", wake}, {"scale", scale}};
     if (store == "mariadb") return &mariadb;
 #endif
     return nullptr;

@@ -9,7 +9,7 @@ cd "$dir"
 for name in $("$bench" --list); do
     grep -q "^{\"bench\":\"$name" lines || { echo "no line of scenario $name"; exit 1; }
 done
-if grep -vqE '^\{"bench":"[a-z-]+","store":"sqlite",.*\}$' lines; then
+if grep -vqE '^\{"bench":"[a-z0-9-]+","store":"sqlite",.*\}$' lines; then
     echo "a line is not of the documented form"
     exit 1
 fi
