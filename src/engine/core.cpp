@@ -39,13 +39,13 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       process_(getpid()),
       callbacks_("pawl-callback", logged("a callback")),
       workers_("pawl-worker", logged("a worker")),
-      committer_(*store_, callbacks_,
-                 {.queue = options_.queue, .at_point = options_.test.at_point}),
+      committers_(*store_, callbacks_,
+                  {.queue = options_.queue, .at_point = options_.test.at_point}),
       session_(*store_, {.lease = options_.lease,
                          .owner = owner_name(),
                          .warn = [this](const std::string& s) { log(LogLevel::warning, s); },
                          .at_point = options_.test.at_point}),
-      dispatcher_({*store_, committer_, callbacks_, workers_, *random_, session_},
+      dispatcher_({*store_, committers_, callbacks_, workers_, *random_, session_},
                   {.claims = options_.claims,
                    .losses = options_.losses,
                    .lease = options_.lease,
@@ -53,7 +53,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                    .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
                    .log = [this](LogLevel level, const std::string& s) { log(level, s); },
                    .at_point = options_.test.at_point}),
-      instances_({*store_, committer_, callbacks_, *random_, clock_, dispatcher_},
+      instances_({*store_, committers_, callbacks_, *random_, clock_, dispatcher_},
                  {.cached = options_.cached_instances, .payload_limit = options_.payload_limit}),
       vacuum_(*store_, {.input_ids = options_.input_id_retention,
                         .endings = options_.ending_retention,
@@ -132,7 +132,7 @@ void Core::start() {
 void Core::start_parts() {
     callbacks_.start(callback_threads);
     if (!options_.executor) workers_.start(options_.workers);
-    committer_.start();
+    committers_.start();
     session_.start();
     dispatcher_.begin_work(false);
     claiming_.start();
@@ -172,7 +172,7 @@ bool Core::stop_parts(Duration deadline) {
     vacuuming_.stop();
     claiming_.stop();
     session_.stop();
-    committer_.stop();
+    committers_.stop();
     // Threads that are still in a handler are left to it: what they say is stale by then.
     using Running = base::Pool::Running;
     workers_.stop(empty ? Running::wait_for : Running::abandon);
@@ -202,7 +202,7 @@ void Core::run_until_idle() {
         idle = !dispatcher_.progressed();
         while (callbacks_.run_one() || workers_.run_one()) {
             idle = false;
-            committer_.wake();
+            committers_.wake();
         }
     }
     dispatcher_.begin_stop();

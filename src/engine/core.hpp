@@ -10,7 +10,7 @@
 #include "base/loop.hpp"
 #include "base/pool.hpp"
 #include "base/random.hpp"
-#include "engine/committer.hpp"
+#include "engine/committer_lanes.hpp"
 #include "engine/dispatcher.hpp"
 #include "engine/instances.hpp"
 #include "engine/registry.hpp"
@@ -68,7 +68,7 @@ private:
     Registry registry_;
     base::Pool callbacks_;
     base::Pool workers_;
-    Committer committer_;
+    CommitterLanes committers_;
     Session session_;
     Dispatcher dispatcher_;
     Instances instances_;

@@ -42,7 +42,7 @@ class Dispatcher final : public BornClaims {
 public:
     struct Parts {
         store::Store& store;
-        Committer& committer;
+        CommitterLanes& lanes;
         base::Pool& callbacks;
         base::Pool& workers;
         base::Random& random;

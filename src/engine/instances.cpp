@@ -66,7 +66,8 @@ Instances::Instances(Parts parts, Options options)
 
 std::shared_ptr<CachedInstance> Instances::find(const Registered& workflow, const std::string& id) {
     const std::string key = workflow.name + '\0' + id;
-    auto& shard = *shards_[std::hash<std::string>{}(key) % shard_count];
+    const auto hash = std::hash<std::string>{}(key);
+    auto& shard = *shards_[hash % shard_count];
     const std::lock_guard lock{shard.mutex};
     if (const auto it = shard.index.find(key); it != shard.index.end()) {
         shard.recent.splice(shard.recent.begin(), shard.recent, it->second);
@@ -86,6 +87,7 @@ std::shared_ptr<CachedInstance> Instances::find(const Registered& workflow, cons
     auto made = std::make_shared<CachedInstance>();
     made->workflow = &workflow;
     made->id = id;
+    made->lane = &parts_.lanes.of(hash / shard_count);
     shard.recent.push_front(made);
     shard.index.emplace(key, shard.recent.begin());
     return made;
@@ -108,7 +110,7 @@ void Instances::send(std::unique_ptr<Request> request) {
     request->instance = instance;
     if (!enqueue(std::move(request), false)) return;
     drive(instance);
-    parts_.committer.wake();
+    instance->lane->wake();
 }
 
 void Instances::send_and_help(std::unique_ptr<Request> request) {
@@ -116,12 +118,12 @@ void Instances::send_and_help(std::unique_ptr<Request> request) {
     request->instances = this;
     request->instance = instance;
     if (enqueue(std::move(request), true)) drive(instance);
-    parts_.committer.help();
+    instance->lane->help();
 }
 
 void Instances::take_over(const std::shared_ptr<CachedInstance>& instance) {
     drive(instance);
-    parts_.committer.help();
+    instance->lane->help();
 }
 
 void Instances::drive(const std::shared_ptr<CachedInstance>& instance) {
@@ -159,7 +161,7 @@ void Instances::pass_on(const std::shared_ptr<CachedInstance>& instance) {
             if (!std::exchange(instance->posted, false)) return;
         }
         drive(instance);
-        parts_.committer.wake();
+        instance->lane->wake();
     });
 }
 
@@ -194,7 +196,7 @@ void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> reques
     }
     const auto timeout = request->timeout;
     Job::Owned job = std::move(request);
-    if (parts_.committer.submit(job, timeout)) return;
+    if (instance.lane->submit(job, timeout)) return;
     request.reset(static_cast<Request*>(job.release()));
     abandon(instance, std::move(request),
             std::make_exception_ptr(Error{

@@ -10,7 +10,7 @@
 
 #include "base/pool.hpp"
 #include "base/random.hpp"
-#include "engine/committer.hpp"
+#include "engine/committer_lanes.hpp"
 #include "engine/mailbox.hpp"
 #include "engine/request.hpp"
 
@@ -20,6 +20,7 @@ namespace pawl::engine {
 struct CachedInstance {
     const Registered* workflow = nullptr;
     std::string id;
+    Committer* lane = nullptr;  ///< through which all of its Commits go
 
     std::mutex mutex;   ///< of what follows; never held while the user's code runs
     Mailbox returned;   ///< to be decided again, in their order and before everything newer
@@ -73,7 +74,7 @@ public:
     };
     struct Parts {
         store::Store& store;
-        Committer& committer;
+        CommitterLanes& lanes;
         base::Pool& callbacks;
         base::Random& random;
         const Clock& clock;

@@ -100,7 +100,8 @@ void ItemRequest::finish(std::unique_ptr<Request>, OutcomeRecord, std::exception
 
 void Dispatcher::settle(const HeldPtr& held, store::Settlement word) {
     Job::Owned job = std::make_unique<ItemWord>(*this, held, word);
-    if (parts_.committer.submit(job, queue_patience)) return parts_.committer.wake();
+    auto& lane = parts_.lanes.any();
+    if (lane.submit(job, queue_patience)) return lane.wake();
     postpone(held, [this, held, word] { settle(held, word); }, "the commit queue is full");
 }
 

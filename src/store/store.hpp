@@ -145,6 +145,8 @@ public:
     /// Commits before them. Writes go in the order settlements, cancels, puts. `answers` has the
     /// group's size.
     virtual void commit(std::span<const Commit> group, std::span<Answer> answers) = 0;
+    /// How many groups it likes to be given at a time.
+    virtual std::size_t writers() const { return 1; }
 
     virtual std::vector<Loaded> load(std::span<const LoadRequest> requests) = 0;
     /// Up to `limit` entries of the journal after sequence `after`.

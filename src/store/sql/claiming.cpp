@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <pawl/error.hpp>
-#include <set>
 
 #include "base/points.hpp"
 #include "store/sql/records.hpp"
@@ -15,7 +14,7 @@ namespace {
 
 namespace points = base::points;
 
-using Queue = std::set<std::pair<Time, ItemId>>;  // oldest due first, ties by id
+using Queue = std::set<std::pair<Time, ItemId>>;
 
 // One item of each line in turn, in the order of the interests, until `limit` is reached: a long
 // line never starves a short one.
@@ -159,30 +158,46 @@ void Claiming::check_session(Connection& connection, Statement find, SessionId s
                                 session)};
 }
 
-std::vector<Claiming::WantedLine> Claiming::wanted_lines(Connection& connection,
-                                                         const ClaimRequest& request) {
-    std::vector<WantedLine> lines;
+Claiming::Lines Claiming::wanted_lines(Connection& connection, const ClaimRequest& request) {
+    Lines lines;
     for (const auto& [line, limit] : request.interests) {
         const LineView view{line.kind, line.type, line.name};
-        if (const auto ref = interned_.find(connection, view)) lines.push_back({*ref, limit});
+        if (const auto ref = interned_.find(connection, view))
+            lines.push_back({*ref, std::min(limit, request.limit)});
     }
     return lines;
 }
 
-void Claiming::see_waiting(Connection& connection, const ClaimRequest& request,
-                           const std::vector<WantedLine>& lines, Time now, Sight& sight) {
+void Claiming::set_marks(Lines& lines, const ClaimRequest& request) const {
+    if (!sql_.items.from_mark || request.lost_ones) return;
+    for (auto& line : lines) line.from = marks_.of(line.line).value_or(Time::min());
+}
+
+void Claiming::see_waiting(Connection& connection, const ClaimRequest& request, Lines lines,
+                           Time now, Sight& sight) {
+    set_marks(lines, request);
     Rows keys;
+    const bool marked = std::ranges::any_of(lines, &WantedLine::has_mark);
     for (const auto& wanted : lines) {
-        keys.add({wanted.line, 0});
-        keys.add({wanted.line, 1});
+        for (const int alone : {0, 1}) {
+            const Time from = alone == 1 ? Time::min() : wanted.from;
+            marked ? keys.add({wanted.line, alone, from}) : keys.add({wanted.line, alone});
+        }
     }
-    connection.query(sql_.items.first_due, keys, [&](std::size_t key, const Row& row) {
+    const auto first_due = marked ? sql_.items.from_mark->first_due : sql_.items.first_due;
+    connection.query(first_due, keys, [&](std::size_t key, const Row& row) {
         const Time due = row.time(0);
         const bool lost = key % 2 == 1;
+        if (!lost && due <= now) lines[key / 2].from = Time::min();  // it has shown something
         if (lost && due <= now) sight.lost_ones_wait = true;
         if (lost == request.lost_ones)
             sight.next_due = std::min(sight.next_due.value_or(Time::max()), due);
     });
+    std::erase_if(lines, [](const WantedLine& line) { return !line.has_mark(); });
+    if (lines.empty()) return;
+    // Nothing behind the mark: there may be something before it.
+    for (const auto& line : lines) marks_.forget(line.line);
+    see_waiting(connection, request, std::move(lines), now, sight);
 }
 
 // What an expired session held ended without a word.
@@ -201,21 +216,59 @@ void Claiming::reap_expired(Connection& connection, Time now) {
 }
 
 std::vector<ItemId> Claiming::choose(Connection& connection, const ClaimRequest& request,
-                                     const std::vector<WantedLine>& lines, Time now) {
-    Rows keys;
-    for (const auto& wanted : lines) {
-        const auto limit = std::min(wanted.limit, request.limit);
-        keys.add({wanted.line, request.lost_ones ? 1 : 0, now, static_cast<std::int64_t>(limit)});
+                                     Lines lines, Time now) {
+    set_marks(lines, request);
+    auto queues = find_ready(connection, request, lines, now);
+    Lines again;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (!lines[i].has_mark() || queues[i].size() >= lines[i].limit) continue;
+        again.push_back({lines[i].line, lines[i].limit});
+        places.push_back(i);
     }
-    std::vector<Queue> queues(lines.size());
-    connection.query(sql_.items.ready, keys, [&](std::size_t key, const Row& row) {
-        queues[key].emplace(row.time(1), row.number(0));
-    });
+    // There was too little behind the mark: there may be something before it.
+    auto found = find_ready(connection, request, again, now);
+    for (std::size_t k = 0; k < places.size(); ++k) queues[places[k]] = std::move(found[k]);
+
     const auto chosen = request.lost_ones ? choose_one(std::move(queues), request.limit)
                                           : choose_in_turn(std::move(queues), request.limit);
     std::vector<ItemId> items;
     for (const auto& [due, id] : chosen) items.push_back(id);
     return items;
+}
+
+std::vector<Claiming::Queue> Claiming::find_ready(Connection& connection,
+                                                  const ClaimRequest& request, const Lines& lines,
+                                                  Time now) {
+    const bool marked = std::ranges::any_of(lines, &WantedLine::has_mark);
+    Rows keys;
+    for (const auto& wanted : lines) {
+        const int alone = request.lost_ones ? 1 : 0;
+        const auto limit = static_cast<std::int64_t>(wanted.limit);
+        marked ? keys.add({wanted.line, alone, now, limit, wanted.from})
+               : keys.add({wanted.line, alone, now, limit});
+    }
+    std::vector<Queue> queues(lines.size());
+    const Duration begun = ClaimMarks::uptime();
+    const auto ready = marked ? sql_.items.from_mark->ready : sql_.items.ready;
+    connection.query(ready, keys, [&](std::size_t key, const Row& row) {
+        queues[key].emplace(row.time(1), row.number(0));
+    });
+    if (sql_.items.from_mark && !request.lost_ones)
+        note_marks(lines, queues, ClaimMarks::uptime() - begun);
+    return queues;
+}
+
+void Claiming::note_marks(const Lines& lines, const std::vector<Queue>& queues, Duration took) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const auto& wanted = lines[i];
+        if (queues[i].empty() || queues[i].size() < wanted.limit)
+            marks_.forget(wanted.line);
+        else if (wanted.has_mark())
+            marks_.found_enough(wanted.line, queues[i].begin()->first);
+        else
+            marks_.found_enough_from_start(wanted.line, queues[i].begin()->first, took);
+    }
 }
 
 std::vector<Item> Claiming::take(Connection& connection, const Claim& claim,

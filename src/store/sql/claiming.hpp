@@ -1,9 +1,11 @@
 /// Sessions and claims: who works on what, and what becomes of it when they are gone.
 #pragma once
 
+#include <set>
 #include <span>
 #include <utility>
 
+#include "store/sql/claim_marks.hpp"
 #include "store/sql/database.hpp"
 #include "store/sql/interned.hpp"
 #include "store/sql/stray_claims.hpp"
@@ -14,8 +16,12 @@ namespace pawl::store::sql {
 /// Thread-safe as far as the database's leases are.
 class Claiming {
 public:
-    Claiming(Database& database, Interned& interned, StrayClaims& strays)
-        : database_(database), sql_(database.statements()), interned_(interned), strays_(strays) {}
+    Claiming(Database& database, Interned& interned, StrayClaims& strays, ClaimMarks& marks)
+        : database_(database),
+          sql_(database.statements()),
+          interned_(interned),
+          strays_(strays),
+          marks_(marks) {}
 
     SessionId open_session(const SessionOptions& options);
     bool renew(SessionId session, Duration lease);
@@ -29,7 +35,11 @@ private:
     struct WantedLine {
         Ref line = 0;
         std::size_t limit = 0;
+        Time from = Time::min();  ///< where a look at it begins: its mark, or the start
+        bool has_mark() const { return from != Time::min(); }
     };
+    using Lines = std::vector<WantedLine>;
+    using Queue = std::set<std::pair<Time, ItemId>>;  // oldest due first, ties by id
     struct Sight {
         std::optional<Time> next_due;
         bool lost_ones_wait = false;
@@ -39,12 +49,17 @@ private:
     Sight look(Connection& connection, const ClaimRequest& request, Time now);
     Claimed take_what_is_due(Connection& writer, const ClaimRequest& request, bool again);
     static void check_session(Connection& connection, Statement find, SessionId session, Time now);
-    std::vector<WantedLine> wanted_lines(Connection& connection, const ClaimRequest& request);
-    void see_waiting(Connection& connection, const ClaimRequest& request,
-                     const std::vector<WantedLine>& lines, Time now, Sight& sight);
+    Lines wanted_lines(Connection& connection, const ClaimRequest& request);
+    void set_marks(Lines& lines, const ClaimRequest& request) const;
+    void see_waiting(Connection& connection, const ClaimRequest& request, Lines lines, Time now,
+                     Sight& sight);
     void reap_expired(Connection& connection, Time now);
-    std::vector<ItemId> choose(Connection& connection, const ClaimRequest& request,
-                               const std::vector<WantedLine>& lines, Time now);
+    std::vector<ItemId> choose(Connection& connection, const ClaimRequest& request, Lines lines,
+                               Time now);
+    /// Due items of each line, no more than are wanted of it.
+    std::vector<Queue> find_ready(Connection& connection, const ClaimRequest& request,
+                                  const Lines& lines, Time now);
+    void note_marks(const Lines& lines, const std::vector<Queue>& queues, Duration took);
     std::vector<Item> take(Connection& connection, const Claim& claim,
                            const std::vector<ItemId>& items);
     std::vector<Item> read_items(Connection& connection, const std::vector<ItemId>& items);
@@ -53,6 +68,7 @@ private:
     const Statements& sql_;
     Interned& interned_;
     StrayClaims& strays_;
+    ClaimMarks& marks_;
 };
 
 }  // namespace pawl::store::sql

@@ -21,6 +21,12 @@ bool writes_nothing(const Commit& commit) {
            (!commit.append || commit.append->events.empty());
 }
 
+bool puts_before(const Commit& commit, Time now) {
+    return commit.append && std::ranges::any_of(commit.append->puts, [&](const Put& put) {
+               return put.at && *put.at < now;
+           });
+}
+
 // Whether the rows are at fault, and not the disk, the lock or the connection.
 bool is_about_a_commit(const Error& error) { return error.code() == Code::invalid; }
 
@@ -32,6 +38,9 @@ void Committing::commit(std::span<const Commit> commits, std::span<Answer> answe
     auto group = take_group();
     write_until_known(*group, {.commits = commits, .answers = answers});
     give_back(std::move(group));
+    const Time now = database_.now();
+    if (std::ranges::any_of(commits, [&](const Commit& c) { return puts_before(c, now); }))
+        marks_.forget();
     database_.announce();
 }
 

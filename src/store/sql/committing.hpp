@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "store/sql/claim_marks.hpp"
 #include "store/sql/database.hpp"
 #include "store/sql/group.hpp"
 #include "store/sql/interned.hpp"
@@ -17,8 +18,9 @@ namespace pawl::store::sql {
 /// Thread-safe as far as the database's leases are.
 class Committing {
 public:
-    Committing(Database& database, Interned& interned, InstanceRefs& refs, StrayClaims& strays)
-        : database_(database), interned_(interned), refs_(refs), strays_(strays) {}
+    Committing(Database& database, Interned& interned, InstanceRefs& refs, StrayClaims& strays,
+               ClaimMarks& marks)
+        : database_(database), interned_(interned), refs_(refs), strays_(strays), marks_(marks) {}
 
     void commit(std::span<const Commit> commits, std::span<Answer> answers);
 
@@ -43,6 +45,7 @@ private:
     Interned& interned_;
     InstanceRefs& refs_;
     StrayClaims& strays_;
+    ClaimMarks& marks_;
     std::atomic<int> wary_{0};  // groups that read first, after one that presumed wrongly
     std::mutex mutex_;          // of the groups below
     std::vector<std::unique_ptr<Group>> groups_;  // as many as there are writers at a time

@@ -47,6 +47,8 @@ public:
     /// Waits, with a deadline, until it may write; then throws `busy`.
     virtual Lease write(Purpose purpose) = 0;
     virtual Lease read() = 0;
+    /// How many groups are best written at a time.
+    virtual std::size_t writers() const { return 1; }
     /// For one transaction at a time.
     virtual std::unique_ptr<Numbers> numbers() = 0;
     /// Calls `take` for up to `limit` events after `cursor`, in an order that never skips one that

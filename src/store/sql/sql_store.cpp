@@ -18,6 +18,7 @@ public:
     void commit(std::span<const Commit> group, std::span<Answer> answers) override {
         committing_.commit(group, answers);
     }
+    std::size_t writers() const override { return database_->writers(); }
 
     std::vector<Loaded> load(std::span<const LoadRequest> requests) override {
         return reading_.load(requests);
@@ -80,8 +81,9 @@ private:
     Interned interned_;
     StrayClaims strays_;
     InstanceRefs refs_;
-    Committing committing_{*database_, interned_, refs_, strays_};
-    Claiming claiming_{*database_, interned_, strays_};
+    ClaimMarks marks_;
+    Committing committing_{*database_, interned_, refs_, strays_, marks_};
+    Claiming claiming_{*database_, interned_, strays_, marks_};
     Reading reading_{*database_, interned_, refs_};
     Retaining retaining_{*database_, interned_};
 };

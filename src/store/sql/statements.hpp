@@ -77,11 +77,18 @@ struct Statements {
         /// three above do, in one go and in the order of ids. Where rows have locks, two orders are
         /// a deadlock.
         std::optional<Statement> lock_together;
-        Statement add;              ///< bulk
-        Statement remove;           ///< bulk (id)
-        Statement retry;            ///< bulk (id, due_at, last_error)
-        Statement ready;            ///< bulk (line, alone, now, limit): id and due_at, oldest first
-        Statement first_due;        ///< bulk (line, alone): the earliest due_at
+        Statement add;        ///< bulk
+        Statement remove;     ///< bulk (id)
+        Statement retry;      ///< bulk (id, due_at, last_error)
+        Statement ready;      ///< bulk (line, alone, now, limit): id and due_at, oldest first
+        Statement first_due;  ///< bulk (line, alone): the earliest due_at
+        /// The same two from a due_at on, the last parameter, where what was claimed before it may
+        /// stand in the way (claim_marks.hpp).
+        struct FromMark {
+            Statement ready;
+            Statement first_due;
+        };
+        std::optional<FromMark> from_mark;
         Statement claim;            ///< bulk (id, session, fence)
         Statement release;          ///< bulk (id, fence, now)
         Statement release_session;  ///< (session, now)

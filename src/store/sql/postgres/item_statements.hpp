@@ -66,6 +66,21 @@ inline constexpr Statements::Items item_statements{
              CROSS JOIN LATERAL (SELECT due_at FROM pawl_item
                                   WHERE line = k.line AND alone = k.alone AND due_at IS NOT NULL
                                   ORDER BY due_at, id LIMIT 1) i)",
+    .from_mark = Statements::Items::FromMark{.ready = R"(
+            SELECT k.ord, i.id, i.due_at
+              FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                   WITH ORDINALITY AS k (line, alone, now, most, mark, ord)
+             CROSS JOIN LATERAL (SELECT id, due_at FROM pawl_item
+                                  WHERE line = k.line AND alone = k.alone AND due_at >= k.mark
+                                    AND due_at <= k.now
+                                  ORDER BY due_at, id LIMIT k.most FOR UPDATE SKIP LOCKED) i)",
+                                             .first_due = R"(
+            SELECT k.ord, i.due_at
+              FROM unnest($1::bigint[], $2::smallint[], $3::bigint[]) WITH ORDINALITY
+                   AS k (line, alone, mark, ord)
+             CROSS JOIN LATERAL (SELECT due_at FROM pawl_item
+                                  WHERE line = k.line AND alone = k.alone AND due_at >= k.mark
+                                  ORDER BY due_at, id LIMIT 1) i)"},
     .claim = R"(
             UPDATE pawl_item i SET due_at = NULL, session = k.session, fence = k.fence,
                    attempts = i.attempts + 1

@@ -30,6 +30,14 @@ std::size_t value_size(Type type, const Value& value) {
     }
 }
 
+// Of all rows. An array that is absent is one of nulls where `unnest` sets it beside others, and
+// costs the server nothing.
+bool is_null(std::span<const Value> values, std::size_t column, std::size_t columns) {
+    for (std::size_t at = column; at < values.size(); at += columns)
+        if (values[at].type != Value::Type::null) return false;
+    return true;
+}
+
 }  // namespace
 
 void Parameters::add_number(std::uint64_t number, int bytes) {
@@ -73,7 +81,7 @@ void Parameters::encode(const Signature& signature, std::span<const Value> value
     lengths_.clear();
     for (std::size_t column = 0; column < columns; ++column) {
         const Type type = signature.types[column];
-        if (type == Type::none || (!signature.bulk && values[column].type == Value::Type::null)) {
+        if (type == Type::none || is_null(values, column, columns)) {
             starts_.push_back(absent);
             lengths_.push_back(0);
             continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pawl/error.hpp>
 
 #include "store/sql/postgres/following.hpp"
@@ -11,6 +12,11 @@
 #include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql::postgres {
+namespace {
+
+constexpr std::size_t most_writers = 2;
+
+}  // namespace
 
 ConnectionOptions connection_options(const PostgresOptions& options) {
     return {.link = {.conninfo = options.conninfo,
@@ -58,6 +64,12 @@ PostgresConnection& PostgresDatabase::take(Rank rank) {
             throw;
         }
     }
+}
+
+// One group is decided while another is written: more of them would be smaller ones, which cost the
+// server more for each row. Claims and loads need connections too.
+std::size_t PostgresDatabase::writers() const {
+    return std::clamp<std::size_t>(options_.connections / 2, 1, most_writers);
 }
 
 // A renewal has a connection of its own: it never waits for those who write.

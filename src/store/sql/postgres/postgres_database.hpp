@@ -20,6 +20,7 @@ public:
     const Statements& statements() const override;
     Lease write(Purpose purpose) override;
     Lease read() override;
+    std::size_t writers() const override;
     std::unique_ptr<Numbers> numbers() override { return std::make_unique<BlockNumbers>(blocks_); }
     std::string follow(const std::string& cursor, std::size_t limit,
                        const std::function<void(const Row&)>& take) override;

@@ -1,0 +1,162 @@
+// A transaction that stays open for long beside a busy store: nothing that was claimed since can be
+// removed, and claims must not pay for it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "conformance/builders.hpp"
+#include "conformance/postgres_schema.hpp"
+#include "conformance/stores.hpp"
+
+namespace pawl::store::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+using sql::Row;
+using sql::postgres::PostgresConnection;
+
+constexpr int groups = 150;
+constexpr int per_group = 100;
+constexpr std::int64_t all = groups * per_group;
+
+bool await(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + 30s;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+class Bloat : public testing::Test {
+protected:
+    void SetUp() override {
+        if (PostgresSchema::url().empty())
+            GTEST_SKIP() << "PAWL_TEST_POSTGRES names no server: run ./dev test";
+        auto options = schema.options();
+        options.clock = &clock;
+        store = open_postgres(options);
+        link = {.link = {.conninfo = options.conninfo}, .schema = schema.name()};
+    }
+
+    void put_all() {
+        for (int g = 0; g < groups; ++g) {
+            std::vector<Commit> group;
+            for (int i = 0; i < per_group; ++i)
+                group.push_back(on(order(std::to_string(g * per_group + i)), 0)
+                                    .event("Created")
+                                    .effect("Invoice")
+                                    .build());
+            std::vector<Answer> answers(group.size());
+            store->commit(group, answers);
+            clock.advance(200ms);
+        }
+    }
+
+    /// Claims and acknowledges until nothing is left; returns how many claims found something.
+    int drain(std::set<ItemId>& handled) {
+        const SessionId session = store->open_session({.lease = 1h});
+        for (int claims = 0;; ++claims) {
+            const auto items = store
+                                   ->claim({.claim = {session, ++fence},
+                                            .interests = {{effects("Invoice"), per_group}},
+                                            .limit = per_group})
+                                   .items;
+            if (items.empty()) return claims;
+            auto words = settling();
+            for (const auto& item : items) {
+                EXPECT_TRUE(handled.insert(item.id).second) << item.id;
+                words.ack(item);
+            }
+            std::vector<Answer> answers(1);
+            store->commit(std::vector<Commit>{words}, answers);
+            EXPECT_EQ(answers[0].fate, Fate::committed);
+        }
+    }
+
+    std::int64_t ask(sql::Statement question) {
+        PostgresConnection connection{link};
+        std::int64_t answer = 0;
+        connection.query(question, {sql::text(schema.name())},
+                         [&](const Row& row) { answer = row.number(0); });
+        return answer;
+    }
+
+    ManualClock clock;
+    PostgresSchema schema;
+    std::unique_ptr<Store> store;
+    sql::postgres::ConnectionOptions link;
+    Fence fence = 0;
+};
+
+TEST_F(Bloat, ClaimsDoNotPassWhatAnOldReaderKeeps) {
+    put_all();
+    PostgresConnection reader{link};
+    reader.begin(sql::Access::read);
+    std::int64_t seen = 0;
+    reader.query("SELECT count(*) FROM pawl_item", {},
+                 [&](const Row& row) { seen = row.number(0); });
+    EXPECT_EQ(seen, all);
+
+    std::set<ItemId> handled;
+    const int claims = drain(handled);
+    EXPECT_EQ(handled.size(), static_cast<std::size_t>(all));
+    EXPECT_EQ(claims, groups);
+    store.reset();  // its connections report what they have read when they end
+
+    const auto scans = [&] {
+        return ask(
+            "SELECT idx_scan FROM pg_stat_user_indexes WHERE schemaname = $1::text "
+            "AND indexrelname = 'item_waiting'");
+    };
+    EXPECT_TRUE(await([&] { return scans() >= 3 * groups; }));
+    const auto read =
+        ask("SELECT idx_tup_read FROM pg_stat_user_indexes WHERE schemaname = "
+            "$1::text AND indexrelname = 'item_waiting'");
+    // Looks from the start only: three for each claim, past half of all on average.
+    constexpr auto from_the_start = std::int64_t{3} * groups * all / 2;
+    EXPECT_GT(read, all);
+    EXPECT_LT(read, from_the_start / 3);
+
+    reader.query("SELECT count(*) FROM pawl_item", {},
+                 [&](const Row& row) { seen = row.number(0); });
+    EXPECT_EQ(seen, all) << "the reader's snapshot was open all the time";
+    reader.rollback();
+    // Transactions of other tests on this server may be open for a moment.
+    const auto dead = [&] {
+        PostgresConnection{link}.run_script("VACUUM pawl_item;");
+        return ask(
+            "SELECT n_dead_tup FROM pg_stat_user_tables WHERE schemaname = $1::text "
+            "AND relname = 'item'");
+    };
+    EXPECT_TRUE(await([&] { return dead() == 0; }));
+}
+
+TEST_F(Bloat, WhatComesToStandBeforeTheMarkIsFoundToo) {
+    put_all();
+    std::set<ItemId> handled;
+    const SessionId session = store->open_session({.lease = 1h});
+    // A look that found as many as it asked for.
+    auto items = store
+                     ->claim({.claim = {session, ++fence},
+                              .interests = {{effects("Invoice"), per_group}},
+                              .limit = per_group})
+                     .items;
+    items = store
+                ->claim({.claim = {session, ++fence},
+                         .interests = {{effects("Invoice"), per_group}},
+                         .limit = per_group})
+                .items;
+    ASSERT_EQ(items.size(), static_cast<std::size_t>(per_group));
+    schema.run(
+        "UPDATE pawl_item SET due_at = 1 WHERE id = (SELECT max(id) FROM pawl_item "
+        "WHERE due_at IS NOT NULL);");
+    drain(handled);
+    EXPECT_EQ(handled.size(), static_cast<std::size_t>(all - 2 * per_group));
+}
+
+}  // namespace
+}  // namespace pawl::store::conformance
