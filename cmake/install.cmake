@@ -22,13 +22,14 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pawlConfig.cmake
 # Whoever links a static libpawl needs its libraries too, also when pkg-config is not told --static.
 # A shared one brings them itself, and its users need not have their headers.
 set(PAWL_PC_REQUIRES "Requires: sqlite3, simdjson, fmt")
+set(PAWL_PC_LIBS "-L\${libdir} -lpawl -pthread")
+# By name: with --static, Debian's libpq.pc asks for libraries that libpq-dev does not bring.
 if(PAWL_POSTGRES)
-  string(APPEND PAWL_PC_REQUIRES ", libpq")
+  string(APPEND PAWL_PC_LIBS " -lpq")
 endif()
 if(PAWL_MARIADB)
-  string(APPEND PAWL_PC_REQUIRES ", libmariadb")
+  string(APPEND PAWL_PC_LIBS " -lmariadb")
 endif()
-set(PAWL_PC_LIBS "-L\${libdir} -lpawl -pthread")
 if(pawl_type STREQUAL SHARED_LIBRARY)
   set(PAWL_PC_REQUIRES "")
   set(PAWL_PC_LIBS "-L\${libdir} -lpawl")

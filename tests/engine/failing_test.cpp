@@ -146,18 +146,18 @@ TEST_P(Failing, InputsThatWaitForARoomlessQueueAreToldThatNothingWasWritten) {
     auto crowded = open(tight);
     auto some = crowded->add<Counter>("counter");
     crowded->start();
-    // All to one instance: where there are several lanes, another may have one that is free.
-    auto first = some.send_async("a", Counter::Add{1});
+    // One instance: all of its inputs wait in one lane.
+    auto first = some.send_async("c", Counter::Add{1});
     ASSERT_TRUE(flushing.wait([](int n) { return n == 1; }));
-    auto second = some.send_async("a", Counter::Add{1});
-    const auto busy = error_of([&] { some.send("a", Counter::Add{1}, {.timeout = 10ms}); });
+    auto second = some.send_async("c", Counter::Add{1});
+    const auto busy = error_of([&] { some.send("c", Counter::Add{1}, {.timeout = 10ms}); });
     EXPECT_EQ(busy.code(), Code::busy);
     EXPECT_TRUE(busy.retryable());
     open_gate.change([](bool& is_open) { is_open = true; });
     EXPECT_TRUE(first.get().accepted());
     EXPECT_TRUE(second.get().accepted());
-    EXPECT_EQ(some.state("a")->total, 2);
-    EXPECT_TRUE(some.send("a", Counter::Add{1}).accepted());
+    EXPECT_EQ(some.state("c")->total, 2);
+    EXPECT_TRUE(some.send("c", Counter::Add{1}).accepted());
 }
 
 TEST_P(Failing, InputsWhoseOutcomeIsNotKnownInTimeAreInDoubtAndResentSafely) {
@@ -172,21 +172,20 @@ TEST_P(Failing, InputsWhoseOutcomeIsNotKnownInTimeAreInDoubtAndResentSafely) {
     auto late = open(slow);
     auto some = late->add<Counter>("counter");
     late->start();
-    // All to one instance: where there are several lanes, another may have one that is free.
-    auto first = some.send_async("a", Counter::Add{1});
+    auto first = some.send_async("c", Counter::Add{1});
     ASSERT_TRUE(flushing.wait([](int n) { return n == 1; }));
     const auto doubt =
-        error_of([&] { some.send("a", Counter::Add{1}, {.input_id = "i-1", .timeout = 10ms}); });
+        error_of([&] { some.send("c", Counter::Add{1}, {.input_id = "i-1", .timeout = 10ms}); });
     EXPECT_EQ(doubt.code(), Code::in_doubt);
     EXPECT_EQ(doubt.input_id(), "i-1");
     EXPECT_THAT(doubt.what(), HasSubstr("same input id"));
-    const auto blind = error_of([&] { some.send("a", Counter::Add{1}, {.timeout = 10ms}); });
+    const auto blind = error_of([&] { some.send("c", Counter::Add{1}, {.timeout = 10ms}); });
     EXPECT_EQ(blind.code(), Code::in_doubt);
     EXPECT_EQ(blind.input_id(), "");
     open_gate.change([](bool& is_open) { is_open = true; });
     EXPECT_TRUE(first.get().accepted());
-    EXPECT_TRUE(some.send("a", Counter::Add{1}, {.input_id = "i-1"}).duplicate());
-    EXPECT_EQ(some.state("a")->total, 3);
+    EXPECT_TRUE(some.send("c", Counter::Add{1}, {.input_id = "i-1"}).duplicate());
+    EXPECT_EQ(some.state("c")->total, 3);
 }
 
 struct OldName {
