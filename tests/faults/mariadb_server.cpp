@@ -40,7 +40,7 @@ std::vector<std::string> column(MYSQL* link, const std::string& sql) {
 }  // namespace
 
 MariadbServer::MariadbServer(Settings settings) : settings_(std::move(settings)) {
-    const auto data = home().string() + "/data";
+    const auto data = home().string() + "/data", temporary = home().string() + "/tmp";
     // What mariadb-install-db does, which needs the client's packages too: the system's tables.
     std::ofstream tables{home() / "tables.sql"};
     tables << "CREATE DATABASE mysql;\nUSE mysql;\n";
@@ -51,8 +51,10 @@ MariadbServer::MariadbServer(Settings settings) : settings_(std::move(settings))
                                            "CREATE USER IF NOT EXISTS pawl@'%' "
                                            "IDENTIFIED BY 'pawl';\n"
                                            "GRANT ALL ON *.* TO pawl@'%' WITH GRANT OPTION;\n";
-    run({"/bin/mkdir", data});
-    run({server(), "--no-defaults", "--bootstrap", "--datadir=" + data,
+    run({"/bin/mkdir", data, temporary});
+    // A server that starts removes temporary tables from its directory for them: it must not be
+    // the one of another server.
+    run({server(), "--no-defaults", "--bootstrap", "--datadir=" + data, "--tmpdir=" + temporary,
          "--innodb-log-file-size=10M"},
         home() / "tables.sql");
 }
@@ -60,9 +62,10 @@ MariadbServer::MariadbServer(Settings settings) : settings_(std::move(settings))
 std::vector<std::string> MariadbServer::command() const {
     const auto path = home().string();
     std::vector<std::string> command{
-        server(), "--no-defaults", "--datadir=" + path + "/data", "--socket=" + path + "/socket",
-        "--pid-file=" + path + "/pid", "--bind-address=127.0.0.1", fmt::format("--port={}", port()),
-        "--skip-name-resolve", "--init-file=" + path + "/start.sql",
+        server(), "--no-defaults", "--datadir=" + path + "/data", "--tmpdir=" + path + "/tmp",
+        "--socket=" + path + "/socket", "--pid-file=" + path + "/pid", "--bind-address=127.0.0.1",
+        fmt::format("--port={}", port()), "--skip-name-resolve",
+        "--init-file=" + path + "/start.sql",
         // Written when it commits, flushed some time: tests kill
         // servers, never the operating system.
         "--innodb-flush-log-at-trx-commit=2", "--innodb-buffer-pool-size=64M"};

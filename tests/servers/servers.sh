@@ -84,8 +84,9 @@ start_mariadb() {
     mkdir "$home"
     chown "$(server_user)" "$home"
     # What mariadb-install-db does, which needs the client's packages too: the system's tables.
-    mkdir "$home/data"
-    chown "$(server_user)" "$home/data"
+    # A server that starts removes temporary tables from tmpdir: it must not be another server's.
+    mkdir "$home/data" "$home/tmp"
+    chown "$(server_user)" "$home/data" "$home/tmp"
     cat >"$home.sql" <<'SQL'
 CREATE DATABASE IF NOT EXISTS pawl;
 CREATE USER IF NOT EXISTS pawl@'%' IDENTIFIED BY 'pawl';
@@ -95,10 +96,12 @@ SQL
         printf "%s\n" "CREATE DATABASE mysql;" "USE mysql;"
         cat /usr/share/mysql/mysql_{system_tables,performance_tables}.sql
     } | (as_server "$PAWL_TEST_MARIADBD" --no-defaults --bootstrap --datadir="$home/data" \
-        --innodb-log-file-size=10M) >"$home.log" 2>&1 || { cat "$home.log" >&2; return 1; }
+        --tmpdir="$home/tmp" --innodb-log-file-size=10M) >"$home.log" 2>&1 ||
+        { cat "$home.log" >&2; return 1; }
     (as_server "$PAWL_TEST_MARIADBD" --no-defaults --datadir="$home/data" \
-        --socket="$home/socket" --pid-file="$home/pid" --bind-address=127.0.0.1 --port="$port" \
-        --skip-name-resolve --init-file="$home.sql" ${settings[@]+"${settings[@]}"}) \
+        --tmpdir="$home/tmp" --socket="$home/socket" --pid-file="$home/pid" \
+        --bind-address=127.0.0.1 --port="$port" --skip-name-resolve --init-file="$home.sql" \
+        ${settings[@]+"${settings[@]}"}) \
         >>"$home.log" 2>&1 &
     server_pids+=($!)
     wait_for_server mariadb $! eval "(greets $port)"
