@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <stdexcept>
 
+#include "raw_rows.hpp"
 #include "workflows.hpp"
 
 namespace pawl::bench {
@@ -23,24 +23,6 @@ constexpr const char* insert_event =
 constexpr const char* insert_item =
     "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, created_at, due_at, "
     "encoding, causation, payload) VALUES (?, 1, ?, 1, 0, 0, ?, ?, ?, 1, ?, ?)";
-constexpr const char* posted = R"({"type":"Posted","to":"Ada","weight":2})";
-constexpr const char* carry = R"({"type":"Carry","to":"Ada","weight":2})";
-
-std::int64_t now() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
-
-std::string uuid() {
-    thread_local std::mt19937_64 random{std::random_device{}()};
-    std::string out(16, '\0');
-    for (int half = 0; half < 2; ++half) {
-        const auto word = random();
-        out.replace(half * 8, 8, reinterpret_cast<const char*>(&word), 8);
-    }
-    return out;
-}
 
 // mariadb://user:password@host:port/database, as ./dev writes it.
 struct Server {

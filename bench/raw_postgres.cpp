@@ -8,37 +8,18 @@
 #include <chrono>
 #include <cstdlib>
 #include <pawl/migrate.hpp>
-#include <random>
 #include <stdexcept>
 #include <string_view>
 
 #include "harness.hpp"
+#include "raw_rows.hpp"
 #include "workflows.hpp"
 
 namespace pawl::bench {
 namespace {
 
-constexpr std::string_view payload = R"({"type":"Posted","to":"Ada","weight":2})";
-constexpr std::string_view work = R"({"type":"Carry","to":"Ada","weight":2})";
-
 constexpr unsigned bigint = 20;
 constexpr unsigned bytea = 17;
-
-std::int64_t now() {
-    return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
-
-std::string uuid() {
-    thread_local std::mt19937_64 random{std::random_device{}()};
-    std::string out(16, '\0');
-    for (int half = 0; half < 2; ++half) {
-        const auto word = random();
-        out.replace(half * 8, 8, reinterpret_cast<const char*>(&word), 8);
-    }
-    return out;
-}
 
 void add(std::string& out, std::uint64_t number, int bytes) {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
@@ -188,8 +169,8 @@ void RawPostgres::insert_batch(std::int64_t first, int count) {
     const auto refs = array(bigint, count, [&](int i) { return binary(first + i); });
     const auto ids = array(bytea, count, [&](int i) { return numbered("parcel-", first + i); });
     const auto events = array(bytea, count, [](int) { return uuid(); });
-    const auto payloads = array(bytea, count, [](int) { return std::string{payload}; });
-    const auto works = array(bytea, count, [](int) { return std::string{work}; });
+    const auto payloads = array(bytea, count, [](int) { return std::string{posted}; });
+    const auto works = array(bytea, count, [](int) { return std::string{carry}; });
     PQenterPipelineMode(connection_);
     run("instances", {refs, ids, at});
     run("events", {refs, events, at, payloads});
@@ -215,8 +196,8 @@ void RawPostgres::insert_by_round_trips(std::int64_t number) {
     run("instance", {ref, id, at});
     run("lock", {id});
     run("read", {ref});
-    run("event", {ref, at, event, std::string{payload}});
-    run("item", {ref, at, event, std::string{work}});
+    run("event", {ref, at, event, std::string{posted}});
+    run("item", {ref, at, event, std::string{carry}});
     run("update", {ref, at});
     run("commit", {});
 }

@@ -30,7 +30,7 @@ using Completion = Once<OutcomeRecord, std::exception_ptr>;
 /// engines live in one process; using one after `fork` is an error.
 class PAWL_API Engine {
 public:
-    /// Opens the store, creating it where there is none: "sqlite:shop.db", "memory:".
+    /// Opens the store, creating it where there is none: "sqlite:shop.db", "postgres://...".
     explicit Engine(std::string_view url, Options options = {});
     /// Stops as `stop` does, with `Options::stop_deadline`. Does not throw.
     ~Engine();

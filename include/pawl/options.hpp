@@ -17,7 +17,7 @@ enum class LogLevel { debug, info, warning, error };
 
 /// Hooks for tests; see <pawl/testing.hpp>.
 struct TestHooks {
-    /// Replaces the clock by which the store decides what is due. Memory and SQLite.
+    /// Replaces the clock by which the store decides what is due.
     const Clock* store_clock = nullptr;
     /// Called at every named point between two writes: a crash test ends the process there.
     std::function<void(std::string_view point)> at_point;

@@ -30,8 +30,6 @@ base::Pause until(std::optional<Time> due, Time now) {
 
 // What waits for no event is looked at again after this long, in case a wake-up was lost.
 constexpr Duration safety_net = std::chrono::seconds{1};
-// What the store could not take is tried again after this long.
-constexpr Duration postponed_for = std::chrono::milliseconds{200};
 
 }  // namespace
 

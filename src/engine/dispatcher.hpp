@@ -37,6 +37,9 @@ struct Held {
     bool given_up = false;  ///< its deadline passed: whatever the handler still says is ignored
 };
 
+/// What the store could not take is tried again after this long.
+inline constexpr Duration postponed_for = std::chrono::milliseconds{200};
+
 /// Thread-safe. `step` is called by one thread at a time.
 class Dispatcher final : public BornClaims {
 public:

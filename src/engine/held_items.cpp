@@ -9,7 +9,6 @@
 namespace pawl::engine {
 namespace {
 
-constexpr Duration postponed_for = std::chrono::milliseconds{200};
 constexpr Duration last_moment = std::chrono::seconds{1};
 
 }  // namespace

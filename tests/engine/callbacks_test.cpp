@@ -3,6 +3,7 @@
 #include <future>
 
 #include "engine/fixture.hpp"
+#include "engine/slow.hpp"
 #include "engine/workflows.hpp"
 
 namespace pawl::engine_test {
@@ -23,23 +24,6 @@ struct Moody {
     bool finished() const {
         if (broken && pokes > 0) throw std::runtime_error{"finished broke"};
         return false;
-    }
-};
-
-/// Each decision waits until all are let go.
-struct Slow {
-    struct Step {};
-    using Input = std::variant<Step>;
-    struct Stepped {};
-    using Event = std::variant<Stepped>;
-    int steps = 0;
-    static inline Watched<bool>* inside = nullptr;
-    static inline Watched<bool>* gate = nullptr;
-    void evolve(const Stepped&) { ++steps; }
-    Decision<Slow> decide(const Step&) const {
-        inside->change([](bool& value) { value = true; });
-        gate->wait([](bool is_open) { return is_open; });
-        return Stepped{};
     }
 };
 

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "engine/fixture.hpp"
+#include "engine/slow.hpp"
 #include "engine/workflows.hpp"
 
 namespace pawl::engine_test {
@@ -104,23 +105,6 @@ TEST_P(Extremes, OfOptionsThatWouldStandStillAreRefused) {
     engine->run_until_idle();
     EXPECT_TRUE(counters.send("c", Counter::Add{1}, {.input_id = "i"}).duplicate());
 }
-
-/// Its first decision waits until it is let go.
-struct Slow {
-    struct Step {};
-    using Input = std::variant<Step>;
-    struct Stepped {};
-    using Event = std::variant<Stepped>;
-    int steps = 0;
-    static inline Watched<bool>* inside = nullptr;
-    static inline Watched<bool>* gate = nullptr;
-    void evolve(const Stepped&) { ++steps; }
-    Decision<Slow> decide(const Step&) const {
-        inside->change([](bool& value) { value = true; });
-        gate->wait([](bool is_open) { return is_open; });
-        return Stepped{};
-    }
-};
 
 TEST_P(Extremes, OfASmallQueueHoldUpNoHotInstance) {
     Watched<bool> inside;

@@ -229,9 +229,10 @@ TEST_P(Stopping, AnswersWhatIsQueuedBehindACallerThatCommits) {
     auto counters = engine->add<Counter>("counter");
     engine->start();
     auto first =
-        std::async(std::launch::async, [&] { return counters.send("a", Counter::Add{1}); });
+        std::async(std::launch::async, [&] { return counters.send("c", Counter::Add{1}); });
     ASSERT_TRUE(reached.wait([](int n) { return n == 1; }));
-    auto second = counters.send_async("b", Counter::Add{1});
+    // To the same instance: on every store it waits in the same lane.
+    auto second = counters.send_async("c", Counter::Add{1});
     EXPECT_TRUE(engine->stop());
     gate.change([](bool& is_open) { is_open = true; });
     EXPECT_TRUE(first.get().accepted());

@@ -95,13 +95,7 @@ void Committing::write(Group& group, const Group::Run& plan, Progress& progress)
     run.now = database_.now();
     bool at_fault = false;
     try {
-        Transaction transaction{*connection, Access::write};
-        connection->reach(points::group_begun);
-        BrokenChains broken;
-        group.apply(*connection, run, broken);
-        progress = Progress::committing;
-        transaction.commit();
-        connection->reach(points::group_committed);
+        run_whole(group, *connection, run, progress);
     } catch (const Error& error) {
         group.words().forget();
         if (!is_about_a_commit(error)) throw;
@@ -120,19 +114,24 @@ void Committing::write(Group& group, const Group::Run& plan, Progress& progress)
     group.remember_refs();
 }
 
+void Committing::run_whole(Group& group, Connection& connection, const Group::Run& run,
+                           Progress& progress) {
+    Transaction transaction{connection, Access::write};
+    connection.reach(points::group_begun);
+    BrokenChains broken;
+    group.apply(connection, run, broken);
+    progress = Progress::committing;
+    transaction.commit();
+    connection.reach(points::group_committed);
+}
+
 bool Committing::write_presumed(Group& group, Group::Run run, Progress& progress) {
     const auto connection = database_.write(Purpose::group);
     group.words().forget();
     run.now = database_.now();
     run.presumed = true;
     try {
-        Transaction transaction{*connection, Access::write};
-        connection->reach(points::group_begun);
-        BrokenChains broken;
-        group.apply(*connection, run, broken);
-        progress = Progress::committing;
-        transaction.commit();
-        connection->reach(points::group_committed);
+        run_whole(group, *connection, run, progress);
     } catch (const Error& error) {
         group.words().forget();
         // Whether it was a guard or a row, the longer way finds out which.

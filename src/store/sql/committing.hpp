@@ -33,6 +33,9 @@ private:
                        BrokenChains& broken);
     enum class Progress { begun, committing, committed };
     void write(Group& group, const Group::Run& run, Progress& progress);
+    /// The group in a transaction of its own.
+    static void run_whole(Group& group, Connection& connection, const Group::Run& run,
+                          Progress& progress);
     /// False: something was not as it was presumed, and nothing was written.
     bool write_presumed(Group& group, Group::Run run, Progress& progress);
     void write_until_known(Group& group, Group::Run run);
