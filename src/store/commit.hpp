@@ -31,9 +31,17 @@ struct Put {
 
 /// The word of a claimant on its item. A lost fence fails the whole Commit.
 enum class Verdict : std::uint8_t {
-    ack,    ///< done: the item and its failures are removed
-    retry,  ///< again after `retry_after`; `reason` joins the item's failures
-    bury,   ///< never again: it becomes a dead letter, `reason` joins its failures
+    ack,      ///< done: the item and its failures are removed
+    retry,    ///< again after `retry_after`; `reason` joins the item's failures
+    bury,     ///< never again: it becomes a dead letter, `reason` joins its failures
+    hold,     ///< not done: the claim goes on, and only its fence is confirmed
+    suspend,  ///< not done: it waits until `wake.at` or for mail, as if it had never been claimed
+};
+
+/// What ends the wait of a suspended item, whichever comes first.
+struct Wake {
+    std::optional<Time> at;  ///< without one only mail does
+    std::int64_t mail = 1;   ///< so much of it; an urgent one alone does, too
 };
 
 struct Settlement {
@@ -41,6 +49,10 @@ struct Settlement {
     Fence fence = 0;
     Verdict verdict = Verdict::ack;
     Duration retry_after{0};
+    Wake wake;
+    /// How much mail its claimant knows of. With `ack` and `suspend` more of it fails the Commit
+    /// (mail_waits): nothing that was sent to it may be passed over. Without a value nobody asks.
+    std::optional<std::int64_t> seen_mail;
     std::string reason;
     Ending ending = Ending::applied;  ///< with ack: recorded, with `ending_reason`, unless applied
     std::string ending_reason;
@@ -59,6 +71,10 @@ struct Append {
     std::vector<Put> puts;
     bool finished =
         false;  ///< with these events; removes the instance's timers, frees its unique key
+    std::int32_t status = 0;          ///< what the instance row says from now on; 0: as before
+    std::vector<std::int64_t> taken;  ///< positions of inbox rows that go: the events hold them
+    /// Removes the instance's run item whoever holds it, and all its inbox rows.
+    bool ends_run = false;
     std::optional<Snapshot> snapshot;
 };
 
@@ -77,6 +93,8 @@ enum class Fate : std::uint8_t {
     duplicate,         ///< its input id was applied before: `version` is the one it led to
     unique_key_taken,  ///< by the active instance `holder`
     fence_lost,        ///< a claim it settles is not held any more
+    mail_waits,        ///< a claim it ends has mail that its claimant does not know of: `mail`
+    no_run,            ///< mail is for an instance without a run item
     failed,            ///< `error` says why; nothing of it was written
 };
 
@@ -84,6 +102,7 @@ struct Answer {
     Fate fate = Fate::failed;
     Version version = 0;        ///< of the instance after the Commit, or the current one when stale
     std::vector<ItemId> items;  ///< of `append->puts`, in their order
+    std::int64_t mail = 0;      ///< that the item of the last settlement has got
     std::string holder;
     Time at{};  ///< the store's time of the group
     std::exception_ptr error;

@@ -33,10 +33,17 @@ struct InstanceFilter {
     std::string id_prefix;
     std::string tenant;
     std::optional<bool> finished;
+    std::vector<std::int32_t> statuses;  ///< any of these; empty: all
     std::optional<Time> created_from;
     std::optional<Time> created_before;
     std::string cursor;  ///< from the page before; empty at the first
     std::size_t limit = 100;
+};
+
+/// An instance and the last entry of its journal. Without `row` there is none.
+struct Tail {
+    std::optional<InstanceRow> row;
+    std::optional<StoredEvent> last;
 };
 
 struct InstancePage {
@@ -152,6 +159,12 @@ public:
     /// Up to `limit` entries of the journal after sequence `after`.
     virtual std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
                                              std::size_t limit) = 0;
+    /// The last up to `limit` entries with this event name before sequence `before` (0: the end),
+    /// newest first.
+    virtual std::vector<StoredEvent> journal_back(const InstanceName& instance,
+                                                  const std::string& name, Version before,
+                                                  std::size_t limit) = 0;
+    virtual std::vector<Tail> tails(std::span<const InstanceName> instances) = 0;
     virtual InstancePage instances(const InstanceFilter& filter) = 0;
     /// The empty cursor is the beginning.
     virtual Followed follow(const std::string& cursor, std::size_t limit) = 0;
@@ -186,6 +199,7 @@ public:
     virtual std::int64_t retry_dead_letters(const DeadLetterFilter& filter) = 0;
     virtual std::int64_t discard_dead_letters(const DeadLetterFilter& filter) = 0;
 
+    /// Oldest first.
     virtual std::vector<InboxRow> inbox(const InstanceName& to, std::size_t limit) = 0;
     virtual std::vector<Message> messages(const std::string& channel, std::int64_t after,
                                           std::size_t limit) = 0;

@@ -10,6 +10,9 @@
 
 namespace pawl::store {
 
+/// When an item is due that only mail can wake: the last moment that every database can store.
+inline constexpr Time never{Duration{253'402'300'799'000'000}};
+
 /// Sequence of an instance's last event; 0 is an instance that does not exist.
 using Version = std::int64_t;
 using ItemId = std::int64_t;
@@ -78,19 +81,21 @@ struct InstanceRow {
     Version version = 0;
     std::string tenant;
     std::string unique_key;
+    std::int32_t status = 0;  ///< a number that the engine gave it; 0: none
     Time created_at{};
     Time updated_at{};
     std::optional<Time> finished_at;
 };
 
 /// Sorts of claimable work. The numbers never change.
-enum class ItemKind : std::uint8_t { effect = 1, timer = 2 };
+/// A run is what is claimed to execute a durable function; its instance has one until it finishes.
+enum class ItemKind : std::uint8_t { effect = 1, timer = 2, run = 3 };
 
 /// Where items wait: a worker claims only from the lines it can handle.
 struct Line {
     ItemKind kind = ItemKind::effect;
     std::string type;  ///< of the workflow
-    std::string name;  ///< tag of the effect, or of the timer's input
+    std::string name;  ///< tag of the effect, or of the timer's input; version of the function
     friend auto operator<=>(const Line&, const Line&) = default;
     friend bool operator==(const Line&, const Line&) = default;
 };
@@ -106,10 +111,12 @@ struct Item {
     Payload payload;
     Envelope envelope;
     Time created_at{};
-    std::optional<Time> due_at;     ///< absent while claimed
-    std::int32_t attempts = 0;      ///< claims so far
-    std::int32_t losses = 0;        ///< claims that ended without a word
-    std::int32_t losses_alone = 0;  ///< those of them where nothing else was claimed with it
+    std::optional<Time> due_at;      ///< absent while claimed
+    std::int32_t attempts = 0;       ///< claims so far
+    std::int32_t losses = 0;         ///< claims that ended without a word
+    std::int32_t losses_alone = 0;   ///< those of them where nothing else was claimed with it
+    std::int64_t mail = 0;           ///< inbox rows `to_run` since it was suspended last
+    std::int64_t wakes_at_mail = 0;  ///< so much mail makes it due
     std::string last_error;
     SessionId session = 0;  ///< 0 while it is not claimed
     Fence fence = 0;
@@ -147,6 +154,10 @@ struct RecordedEnding {
 struct InboxRow {
     std::int64_t position = 0;
     InstanceName to;
+    /// Mail for a run: the instance must have a run item, which counts it, and becomes due if it is
+    /// suspended and has enough of it, or if this one is `urgent`.
+    bool to_run = false;
+    bool urgent = false;
     std::string input_id;
     std::string name;
     Payload payload;

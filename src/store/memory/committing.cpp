@@ -1,5 +1,6 @@
 #include "store/memory/committing.hpp"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -18,6 +19,12 @@ bool holds_fence(const State& state, const Settlement& settlement) {
     return row && row->item.session != 0 && row->item.fence == settlement.fence;
 }
 
+bool passes_over_mail(const State& state, const Settlement& settlement) {
+    const bool ends = settlement.verdict == Verdict::ack || settlement.verdict == Verdict::suspend;
+    return ends && settlement.seen_mail &&
+           state.items.find(settlement.item)->item.mail != *settlement.seen_mail;
+}
+
 // Fate `committed` if every guard holds. The order of the guards is part of the specification.
 Answer check_guards(const State& state, const Commit& commit, bool chain_broken) {
     const auto& append = commit.append;
@@ -26,7 +33,14 @@ Answer check_guards(const State& state, const Commit& commit, bool chain_broken)
 
     for (const auto& settlement : commit.settlements)
         if (!holds_fence(state, settlement)) return {.fate = Fate::fence_lost};
-    if (!append) return {.fate = Fate::committed};
+    std::int64_t mail = 0;
+    for (const auto& settlement : commit.settlements) {
+        mail = state.items.find(settlement.item)->item.mail;
+        if (passes_over_mail(state, settlement)) return {.fate = Fate::mail_waits, .mail = mail};
+    }
+    for (const auto& row : commit.inbox)
+        if (row.to_run && !state.items.run_of(row.to)) return {.fate = Fate::no_run};
+    if (!append) return {.fate = Fate::committed, .mail = mail};
 
     if (!append->input_id.empty() && current > 0) {
         const auto& inputs = state.instances.at(append->instance).inputs;
@@ -40,10 +54,28 @@ Answer check_guards(const State& state, const Commit& commit, bool chain_broken)
         if (held != state.unique_keys.end() && held->second != append->instance)
             return {.fate = Fate::unique_key_taken, .holder = held->second.id};
     }
-    return {.fate = Fate::committed, .version = current};
+    return {.fate = Fate::committed, .version = current, .mail = mail};
+}
+
+void suspend(State& state, const Settlement& settlement) {
+    state.items.change(settlement.item, [&](ItemRow& row) {
+        Item& item = row.item;
+        item.due_at = settlement.wake.at.value_or(never);
+        item.session = 0;
+        item.fence = 0;
+        item.attempts = 0;
+        item.losses = 0;
+        item.losses_alone = 0;
+        item.mail = 0;
+        item.wakes_at_mail = settlement.wake.mail;
+        item.last_error.clear();
+        row.alone = false;
+    });
 }
 
 void settle(State& state, Time now, const Settlement& settlement) {
+    if (settlement.verdict == Verdict::hold) return;
+    if (settlement.verdict == Verdict::suspend) return suspend(state, settlement);
     const Failure failure{.attempt = state.items.find(settlement.item)->item.attempts,
                           .at = now,
                           .error = settlement.reason};
@@ -113,6 +145,7 @@ void append_events(State& state, Time now, const Append& append, const Envelope&
     }
     row.updated_at = now;
     if (append.finished) row.finished_at = now;
+    if (append.status != 0) row.status = append.status;
     hold_unique_key(state, row, append.unique_key);
     if (!append.input_id.empty()) instance.inputs[append.input_id] = {row.version, now};
     if (append.snapshot) {
@@ -163,27 +196,48 @@ std::vector<ItemId> put_items(State& state, Time now, const Append& append,
     return ids;
 }
 
+void take_from_inbox(State& state, const Append& append) {
+    std::erase_if(state.inbox, [&](const InboxRow& row) {
+        return row.to == append.instance &&
+               (append.ends_run || std::ranges::count(append.taken, row.position) > 0);
+    });
+}
+
 void write_append(State& state, Time now, const Commit& commit, Answer& answer) {
     const Append& append = *commit.append;
     if (append.events.empty()) {
-        base::check(append.cancels.empty() && append.puts.empty(),
-                    "a Commit without events cancels and puts nothing");
+        base::check(append.cancels.empty() && append.puts.empty() && append.taken.empty(),
+                    "a Commit without events cancels, puts and takes nothing");
         return;
     }
     append_events(state, now, append, commit.envelope);
     for (const auto& key : append.cancels)
         remove_timers(state, state.items.timers(append.instance, key));
     if (append.finished) remove_timers(state, state.items.timers(append.instance));
+    if (append.ends_run)
+        if (const auto run = state.items.run_of(append.instance)) state.items.take(*run);
+    take_from_inbox(state, append);
     answer.items = put_items(state, now, append, commit.envelope);
     answer.version = current_version(state, append.instance);
+}
+
+// Mail is counted, and wakes whom it is for if that is suspended and has enough of it.
+void count_mail(State& state, Time now, const InboxRow& mail) {
+    state.items.change(*state.items.run_of(mail.to), [&](ItemRow& row) {
+        Item& item = row.item;
+        ++item.mail;
+        if (item.due_at && (mail.urgent || item.mail >= item.wakes_at_mail))
+            item.due_at = std::min(*item.due_at, now);
+    });
 }
 
 void write_commit(State& state, Time now, const Commit& commit, Answer& answer) {
     for (const auto& settlement : commit.settlements) settle(state, now, settlement);
     if (commit.append) write_append(state, now, commit, answer);
     for (InboxRow row : commit.inbox) {
-        row.position = static_cast<std::int64_t>(state.inbox.size()) + 1;
+        row.position = ++state.last_inbox;
         row.at = now;
+        if (row.to_run) count_mail(state, now, row);
         state.inbox.push_back(std::move(row));
     }
     for (Message message : commit.messages) {

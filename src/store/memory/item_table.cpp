@@ -35,6 +35,8 @@ void ItemTable::put(ItemRow row) {
     else
         held_[item.session].insert(item.id);
     if (item.line.kind == ItemKind::timer) timers_[item.instance].insert(item.id);
+    if (item.line.kind == ItemKind::run)
+        base::check(runs_.emplace(item.instance, item.id).second, "an instance has one run");
     const bool added = rows_.emplace(item.id, std::move(row)).second;
     base::check(added, "item ids are never reused");
 }
@@ -50,6 +52,7 @@ ItemRow ItemTable::take(ItemId id) {
     else
         erase_from(held_, item.session, id);
     if (item.line.kind == ItemKind::timer) erase_from(timers_, item.instance, id);
+    if (item.line.kind == ItemKind::run) runs_.erase(item.instance);
     return row;
 }
 
@@ -67,6 +70,11 @@ std::vector<ItemId> ItemTable::timers(const InstanceName& instance, const std::s
     std::vector<ItemId> ids = timers(instance);
     std::erase_if(ids, [&](ItemId id) { return rows_.at(id).item.key != key; });
     return ids;
+}
+
+std::optional<ItemId> ItemTable::run_of(const InstanceName& instance) const {
+    const auto at = runs_.find(instance);
+    return at == runs_.end() ? std::nullopt : std::optional{at->second};
 }
 
 std::vector<ItemId> ItemTable::held_by(SessionId session) const { return ids_at(held_, session); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -39,12 +40,15 @@ public:
     const Queue& waiting(const Line& line, bool alone) const;
     std::vector<ItemId> timers(const InstanceName& instance) const;
     std::vector<ItemId> timers(const InstanceName& instance, const std::string& key) const;
+    /// The item that is claimed to execute this instance, if there is one.
+    std::optional<ItemId> run_of(const InstanceName& instance) const;
     std::vector<ItemId> held_by(SessionId session) const;
 
 private:
     std::map<ItemId, ItemRow> rows_;
     std::map<std::pair<Line, bool>, Queue> waiting_;
     std::map<InstanceName, std::set<ItemId>> timers_;
+    std::map<InstanceName, ItemId> runs_;
     std::map<SessionId, std::set<ItemId>> held_;
 };
 

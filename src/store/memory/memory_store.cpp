@@ -60,6 +60,17 @@ public:
         const std::lock_guard lock{mutex_};
         return memory::read_journal(state_, instance, after, limit);
     }
+    std::vector<StoredEvent> journal_back(const InstanceName& instance, const std::string& name,
+                                          Version before, std::size_t limit) override {
+        const std::lock_guard lock{mutex_};
+        return memory::read_journal_back(state_, instance, name, before, limit);
+    }
+    std::vector<Tail> tails(std::span<const InstanceName> instances) override {
+        const std::lock_guard lock{mutex_};
+        std::vector<Tail> tails;
+        for (const auto& instance : instances) tails.push_back(memory::read_tail(state_, instance));
+        return tails;
+    }
     InstancePage instances(const InstanceFilter& filter) override {
         const std::lock_guard lock{mutex_};
         return memory::list_instances(state_, filter);

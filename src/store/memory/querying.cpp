@@ -34,6 +34,7 @@ bool matches(const InstanceFilter& filter, const InstanceRow& row) {
            row.name.id.starts_with(filter.id_prefix) &&
            (filter.tenant.empty() || row.tenant == filter.tenant) &&
            (!filter.finished || row.finished_at.has_value() == *filter.finished) &&
+           (filter.statuses.empty() || std::ranges::count(filter.statuses, row.status) > 0) &&
            (!filter.created_from || row.created_at >= *filter.created_from) &&
            (!filter.created_before || row.created_at < *filter.created_before);
 }
@@ -72,6 +73,26 @@ std::vector<StoredEvent> read_journal(const State& state, const InstanceName& na
          ++sequence)
         events.push_back(event_at(state, *instance, sequence));
     return events;
+}
+
+std::vector<StoredEvent> read_journal_back(const State& state, const InstanceName& name,
+                                           const std::string& event, Version before,
+                                           std::size_t limit) {
+    std::vector<StoredEvent> events;
+    const Instance* instance = find(state, name);
+    if (!instance) return events;
+    Version sequence = before == 0 ? instance->row.version + 1 : before;
+    while (--sequence >= 1 && events.size() < limit) {
+        const auto& entry = event_at(state, *instance, sequence);
+        if (entry.event.name == event) events.push_back(entry);
+    }
+    return events;
+}
+
+Tail read_tail(const State& state, const InstanceName& name) {
+    const Instance* instance = find(state, name);
+    if (!instance) return {};
+    return {instance->row, event_at(state, *instance, instance->row.version)};
 }
 
 InstancePage list_instances(const State& state, const InstanceFilter& filter) {

@@ -9,6 +9,10 @@ namespace pawl::store::memory {
 Loaded load_instance(const State& state, const LoadRequest& request);
 std::vector<StoredEvent> read_journal(const State& state, const InstanceName& instance,
                                       Version after, std::size_t limit);
+std::vector<StoredEvent> read_journal_back(const State& state, const InstanceName& name,
+                                           const std::string& event, Version before,
+                                           std::size_t limit);
+Tail read_tail(const State& state, const InstanceName& name);
 InstancePage list_instances(const State& state, const InstanceFilter& filter);
 Followed follow_journal(const State& state, const std::string& cursor, std::size_t limit);
 

@@ -31,6 +31,7 @@ ItemRow revived(const DeadLetter& letter, Time now) {
     row.item.attempts = 0;
     row.item.losses = 0;
     row.item.losses_alone = 0;
+    row.item.mail = 1;  // what came before it died may wait in its inbox
     return row;
 }
 

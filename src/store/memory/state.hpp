@@ -40,10 +40,11 @@ struct State {
     std::map<ItemId, DeadLetter> dead_letters;
     std::map<ItemId, RecordedEnding> endings;
     std::map<SessionId, Session> sessions;
-    std::deque<InboxRow> inbox;    ///< position n is at n - 1
+    std::deque<InboxRow> inbox;    ///< oldest first
     std::deque<Message> messages;  ///< position n is at n - 1
     ItemId last_item = 0;
     SessionId last_session = 0;
+    std::int64_t last_inbox = 0;
 };
 
 }  // namespace pawl::store::memory

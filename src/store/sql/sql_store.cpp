@@ -27,6 +27,13 @@ public:
                                      std::size_t limit) override {
         return reading_.journal(instance, after, limit);
     }
+    std::vector<StoredEvent> journal_back(const InstanceName&, const std::string&, Version,
+                                          std::size_t) override {
+        throw Error{Code::misuse, "not here yet"};
+    }
+    std::vector<Tail> tails(std::span<const InstanceName>) override {
+        throw Error{Code::misuse, "not here yet"};
+    }
     InstancePage instances(const InstanceFilter& filter) override {
         return reading_.instances(filter);
     }
