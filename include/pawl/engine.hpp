@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <pawl/detail/typed.hpp>
+#include <pawl/detail/typed_function.hpp>
 #include <pawl/export.hpp>
+#include <pawl/function.hpp>
 #include <pawl/handlers.hpp>
 #include <pawl/inspect.hpp>
 #include <pawl/options.hpp>
@@ -45,6 +47,15 @@ public:
     template <class W>
     Workflow<W> add(std::string name, WorkflowOptions options = {});
 
+    /// Registers a durable function under `name`: a function, a lambda or a functor that takes a
+    /// `pawl::Context&` and, if it wants one, an input. This process executes its runs.
+    template <detail::DurableFunction F>
+    auto add(std::string name, F function, FunctionOptions options = {}) {
+        using Model = detail::TypedFunction<std::decay_t<F>>;
+        add_function(name, std::make_unique<Model>(std::move(function)), options);
+        return Function<typename Model::In, typename Model::Out>{*this, std::move(name)};
+    }
+
     /// Starts the threads that claim and perform work. Sending needs no start.
     void start();
     /// Takes no new work, lets running handlers finish up to `deadline`, gives the rest back
@@ -79,6 +90,7 @@ public:
 private:
     template <class W>
     friend class Workflow;
+    friend class detail::RunHandle;
     struct Impl;
 
     struct Sending {
@@ -88,6 +100,8 @@ private:
         SendOptions options;
     };
     void add_model(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options);
+    void add_function(std::string name, std::unique_ptr<detail::FunctionModel> model,
+                      FunctionOptions options);
     OutcomeRecord send_asked(Sending sending);
     void send_asked(Sending sending, detail::Completion done);
     /// The state after sequence `at` (0: the last), or null.

@@ -41,6 +41,9 @@ struct Options {
     Duration lease = std::chrono::seconds{15};
     /// Items claimed by this process at a time, running or about to run. 0: it only sends.
     std::size_t claims = 256;
+    /// Durable functions that this process executes at a time, each on a thread while it is not
+    /// suspended. Their steps beside each other run on the workers.
+    std::size_t functions = 64;
     /// How often a handler may end its process, alone, before its item is buried.
     int losses = 3;
     /// Instances whose state is kept in memory.

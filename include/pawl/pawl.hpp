@@ -1,6 +1,7 @@
 /// Everything a program that uses pawl includes; tests also include <pawl/testing.hpp>.
 #pragma once
 
+#include <pawl/context.hpp>
 #include <pawl/decision.hpp>
 #include <pawl/engine.hpp>
 #include <pawl/error.hpp>

@@ -48,6 +48,8 @@ inline constexpr Point release_after = "release:after";
 inline constexpr Point handler_before = "handler:before";
 inline constexpr Point handler_after = "handler:after";
 inline constexpr Point timer_before = "timer:before";
+inline constexpr Point step_before = "step:before";
+inline constexpr Point step_after = "step:after";
 
 // A group of Commits: in the engine, then inside the store's transaction, a table at a time.
 inline constexpr Point commit_before = "commit:before";

@@ -39,6 +39,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       process_(getpid()),
       callbacks_("pawl-callback", logged("a callback")),
       workers_("pawl-worker", logged("a worker")),
+      function_threads_("pawl-function", logged("a function")),
       committers_(*store_, callbacks_,
                   {.queue = options_.queue, .at_point = options_.test.at_point}),
       session_(*store_, {.lease = options_.lease,
@@ -47,6 +48,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                          .at_point = options_.test.at_point}),
       dispatcher_({*store_, committers_, callbacks_, workers_, *random_, session_},
                   {.claims = options_.claims,
+                   .runs = options_.functions,
                    .losses = options_.losses,
                    .lease = options_.lease,
                    .executor = options_.executor,
@@ -55,15 +57,30 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                    .at_point = options_.test.at_point}),
       instances_({*store_, committers_, callbacks_, *random_, clock_, dispatcher_},
                  {.cached = options_.cached_instances, .payload_limit = options_.payload_limit}),
+      runs_({*store_, committers_, *random_, clock_, dispatcher_, workers_, function_threads_,
+             session_},
+            {.payload_limit = options_.payload_limit,
+             .executor = options_.executor,
+             .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
+             .log = [this](LogLevel level, const std::string& s) { log(level, s); },
+             .at_point = options_.test.at_point},
+            functions_),
       vacuum_(*store_, {.input_ids = options_.input_id_retention,
                         .endings = options_.ending_retention,
                         .dead_letters = options_.dead_letter_retention,
                         .finished = options_.finished_retention,
                         .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
       claiming_(
-          "pawl-claim", [this] { return dispatcher_.step(); }, logged("claiming")),
+          "pawl-claim",
+          [this] {
+              const auto pause = dispatcher_.step();
+              const auto stops = runs_.step(store_->now());
+              return !pause || (stops && *stops < *pause) ? stops : pause;
+          },
+          logged("claiming")),
       vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }, logged("vacuum")) {
     dispatcher_.on_wanted([this] { claiming_.wake(); });
+    runs_.on_wanted([this] { claiming_.wake(); });
 }
 
 void Core::log(LogLevel level, const std::string& text) const noexcept {
@@ -87,20 +104,40 @@ base::OnFailure Core::logged(const char* where) const {
     };
 }
 
-void Core::add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options) {
+void Core::check_addable(const std::string& name) const {
     if (used_)
         throw Error{Code::misuse,
                     fmt::format("workflow \"{}\" is added too late: add all workflows before the "
                                 "engine is started or used",
                                 name)};
+    if (registry_.find(name) || functions_.find(name))
+        throw Error{
+            Code::misuse,
+            fmt::format("workflow \"{}\" is added twice: give each type its own name", name)};
+}
+
+void Core::add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options) {
+    check_addable(name);
     registry_.add(std::move(name), std::move(model), options);
+}
+
+void Core::add(std::string name, std::unique_ptr<detail::FunctionModel> model,
+               FunctionOptions options) {
+    check_addable(name);
+    functions_.add(std::move(name), std::move(model), options);
+}
+
+Runs& Core::runs() {
+    check_process();
+    set_up();
+    return runs_;
 }
 
 void Core::set_up() {
     // Whoever comes second waits: the lanes must be there before anything is sent.
     std::call_once(set_up_, [&] {
         used_ = true;
-        dispatcher_.set_up(registry_, instances_);
+        dispatcher_.set_up(registry_, instances_, functions_, runs_);
     });
 }
 
@@ -132,6 +169,9 @@ void Core::start() {
 void Core::start_parts() {
     callbacks_.start(callback_threads);
     if (!options_.executor) workers_.start(options_.workers);
+    if (!options_.executor && !functions_.all().empty())
+        function_threads_.start(static_cast<int>(options_.functions));
+    runs_.set_threads(true);
     committers_.start();
     session_.start();
     dispatcher_.begin_work(false);
@@ -143,6 +183,7 @@ void Core::start_parts() {
             if (ending_) return std::nullopt;
             if (!watch_->wait(watch_patience)) return Duration::zero();
             claiming_.wake();
+            runs_.heard();
             return watch_pause;
         },
         logged("the watch"));
@@ -151,7 +192,8 @@ void Core::start_parts() {
 
 bool Core::stop(Duration deadline) {
     check_process();
-    if (callbacks_.is_running_here() || workers_.is_running_here())
+    if (callbacks_.is_running_here() || workers_.is_running_here() ||
+        function_threads_.is_running_here())
         throw Error{Code::misuse,
                     "stop waits for the handlers and callbacks that run, so none of them can call "
                     "it: stop the engine on another thread"};
@@ -175,12 +217,14 @@ bool Core::stop_parts(Duration deadline) {
     committers_.stop();
     // Threads that are still in a handler are left to it: what they say is stale by then.
     using Running = base::Pool::Running;
+    function_threads_.stop(empty ? Running::wait_for : Running::abandon);
     workers_.stop(empty ? Running::wait_for : Running::abandon);
+    runs_.set_threads(false);
     callbacks_.stop(Running::wait_for);
     session_.close();
     started_ = false;
     // What has not begun holds the engine alive, and only has to be let go.
-    while (callbacks_.run_one() || workers_.run_one()) {
+    while (callbacks_.run_one() || workers_.run_one() || function_threads_.run_one()) {
     }
     return empty;
 }
@@ -200,7 +244,7 @@ void Core::run_until_idle() {
         session_.ensure();
         dispatcher_.step();
         idle = !dispatcher_.progressed();
-        while (callbacks_.run_one() || workers_.run_one()) {
+        while (callbacks_.run_one() || workers_.run_one() || function_threads_.run_one()) {
             idle = false;
             committers_.wake();
         }

@@ -12,8 +12,10 @@
 #include "base/random.hpp"
 #include "engine/committer_lanes.hpp"
 #include "engine/dispatcher.hpp"
+#include "engine/functions.hpp"
 #include "engine/instances.hpp"
 #include "engine/registry.hpp"
+#include "engine/runs.hpp"
 #include "engine/session.hpp"
 #include "engine/vacuum.hpp"
 #include "store/store.hpp"
@@ -26,6 +28,8 @@ public:
     Core(std::unique_ptr<store::Store> store, Options options);
 
     void add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options);
+    void add(std::string name, std::unique_ptr<detail::FunctionModel> model,
+             FunctionOptions options);
     void start();
     bool stop(Duration deadline);
     void run_until_idle();
@@ -43,6 +47,9 @@ public:
     store::Store& store() { return *store_; }
     const Registry& registry() const { return registry_; }
     Instances& instances() { return instances_; }
+    const Functions& functions() const { return functions_; }
+    /// Ready to be used: whatever is added is added.
+    Runs& runs();
     const Options& options() const { return options_; }
     /// Whether this is a child that was forked from the engine's process.
     bool is_foreign_process() const;
@@ -52,6 +59,7 @@ public:
 
 private:
     void set_up();
+    void check_addable(const std::string& name) const;
     void start_parts();
     bool stop_parts(Duration deadline);
     void prepare(Request& request, Sending sending);
@@ -66,12 +74,15 @@ private:
     const Clock& clock_;
     const int process_;
     Registry registry_;
+    Functions functions_;
     base::Pool callbacks_;
     base::Pool workers_;
+    base::Pool function_threads_;
     CommitterLanes committers_;
     Session session_;
     Dispatcher dispatcher_;
     Instances instances_;
+    Runs runs_;
     Vacuum vacuum_;
     base::Loop claiming_;
     base::Loop vacuuming_;

@@ -28,20 +28,37 @@ base::Pause until(std::optional<Time> due, Time now) {
     return std::max(*due - now, Duration::zero());
 }
 
+const char* kind_name(store::ItemKind kind) {
+    switch (kind) {
+        case store::ItemKind::effect:
+            return "effect";
+        case store::ItemKind::timer:
+            return "timer";
+        case store::ItemKind::run:
+            return "run";
+    }
+    return "item";
+}
+
 // What waits for no event is looked at again after this long, in case a wake-up was lost.
 constexpr Duration safety_net = std::chrono::seconds{1};
 
 }  // namespace
 
-Dispatcher::Dispatcher(Parts parts, Options options)
-    : parts_(parts), options_(std::move(options)) {}
+Dispatcher::Dispatcher(Parts parts, Options options) : parts_(parts), options_(std::move(options)) {
+    works_.limit = options_.claims;
+    runs_.limit = options_.runs;
+}
 
-void Dispatcher::set_up(const Registry& registry, Instances& instances) {
+void Dispatcher::set_up(const Registry& registry, Instances& instances, const Functions& functions,
+                        RunItems& runs) {
     instances_ = &instances;
-    const auto add = [&](store::Line line, const Registered& type, const Policy& policy) {
+    run_items_ = &runs;
+    const auto add = [&](store::Line line, const Registered* type, const Policy& policy) {
         auto lane = std::make_unique<Lane>();
+        lane->budget = line.kind == store::ItemKind::run ? &runs_ : &works_;
         lane->line = std::move(line);
-        lane->workflow = &type;
+        lane->workflow = type;
         lane->policy = policy;
         by_line_[lane->line] = lane.get();
         lanes_.push_back(std::move(lane));
@@ -50,11 +67,14 @@ void Dispatcher::set_up(const Registry& registry, Instances& instances) {
     for (const auto& [name, type] : registry.all()) {
         for (const auto& performer : type.model->performers())
             effects_[{name, performer.name}] =
-                add({store::ItemKind::effect, name, performer.name}, type,
+                add({store::ItemKind::effect, name, performer.name}, &type,
                     performer.policy.value_or(type.options.effects));
         for (const auto& input : type.model->input_names())
-            add({store::ItemKind::timer, name, input}, type, type.options.timers);
+            add({store::ItemKind::timer, name, input}, &type, type.options.timers);
     }
+    for (const auto& [name, function] : functions.all())
+        for (auto& line : function.lines())
+            add(std::move(line), nullptr, {.at_once = function.options.at_once});
 }
 
 void Dispatcher::begin_work(bool inline_effects) {
@@ -95,31 +115,37 @@ void Dispatcher::released(const store::Line& line, Time due) {
     if (stopping_ || !by_line_.contains(line)) return;
     {
         const std::lock_guard lock{mutex_};
-        if (hungry_ || due >= next_step_) return;
+        if (by_line_.at(line)->budget->hungry || due >= next_step_) return;
         next_step_ = due;
     }
     if (wanted_) wanted_();
 }
 
 Dispatcher::Claiming Dispatcher::claim_normal(Time now) {
+    const auto works = claim_within(works_, now);
+    const auto runs = claim_within(runs_, now);
+    return {works.claimed + runs.claimed, sooner(works.pause, runs.pause)};
+}
+
+Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Time now) {
     std::size_t room = 0;
     {
         const std::lock_guard lock{mutex_};
-        room = options_.claims - std::min(held_, options_.claims);
+        room = budget.limit - std::min(budget.held, budget.limit);
         // Many small claims cost more than a short wait for a larger one.
-        if (room == 0 || (held_ > 0 && room < options_.claims / 4)) {
-            hungry_ = true;
+        if (room == 0 || (budget.held > 0 && room < budget.limit / 4)) {
+            budget.hungry = true;
             return {};
         }
-        hungry_ = false;
+        budget.hungry = false;
     }
-    const auto request = claim_request(room);
+    const auto request = claim_request(&budget, room);
     if (request.interests.empty()) return {};
     point(points::claim_before);
     auto claimed = parts_.store.claim(request);
     point(points::claim_after);
     const auto count = claimed.items.size();
-    for (auto& item : claimed.items) take(std::move(item));
+    take_all(std::move(claimed.items));
     base::Pause pause = until(claimed.next_due, claimed.now);
     if (claimed.lost_ones_wait) {
         const std::lock_guard lock{mutex_};
@@ -150,7 +176,7 @@ Dispatcher::Claiming Dispatcher::claim_alone(Time now) {
             return {0, Duration::zero()};
         }
     }
-    auto request = claim_request(1);
+    auto request = claim_request(nullptr, 1);
     request.lost_ones = true;
     point(points::alone_before);
     auto claimed = parts_.store.claim(request);
@@ -161,17 +187,18 @@ Dispatcher::Claiming Dispatcher::claim_alone(Time now) {
         alone_ = count == 0 ? Alone::no : Alone::running;
         alone_since_ = now;
     }
-    for (auto& item : claimed.items) take(std::move(item));
+    take_all(std::move(claimed.items));
     return {count, count == 0 ? base::Pause{Duration::zero()} : base::Pause{options_.lease}};
 }
 
-store::ClaimRequest Dispatcher::claim_request(std::size_t room) {
+store::ClaimRequest Dispatcher::claim_request(const Budget* budget, std::size_t room) {
     store::ClaimRequest request;
     request.claim.session = parts_.session.current().value_or(0);
     request.claim.fence = static_cast<store::Fence>(parts_.random.next() >> 1);
     request.limit = room;
     const std::lock_guard lock{mutex_};
     for (const auto& lane : lanes_) {
+        if (budget && lane->budget != budget) continue;
         const auto limit = static_cast<std::size_t>(lane->policy.at_once);
         if (limit > 0 && lane->held >= limit) continue;
         request.interests.push_back({lane->line, limit > 0 ? limit - lane->held : room});
@@ -179,15 +206,32 @@ store::ClaimRequest Dispatcher::claim_request(std::size_t room) {
     return request;
 }
 
-void Dispatcher::take(store::Item item) {
+void Dispatcher::take_all(std::vector<store::Item> items) {
+    const bool runs = !items.empty() && items.front().line.kind == store::ItemKind::run;
+    std::vector<std::shared_ptr<void>> prepared(items.size());
+    try {
+        if (runs) prepared = run_items_->prepare(items);
+    } catch (...) {
+        std::vector<std::pair<store::ItemId, store::Fence>> back;
+        for (const auto& item : items) back.emplace_back(item.id, item.fence);
+        parts_.store.release(back);
+        throw;
+    }
+    for (std::size_t i = 0; i < items.size(); ++i)
+        take(std::move(items[i]), std::move(prepared[i]));
+}
+
+void Dispatcher::take(store::Item item, std::shared_ptr<void> prepared) {
     auto* lane = by_line_.at(item.line);
     auto held = std::make_shared<Held>();
     held->item = std::move(item);
     held->lane = lane;
+    held->prepared = std::move(prepared);
     {
         const std::lock_guard lock{mutex_};
         ++held_;
         ++lane->held;
+        ++lane->budget->held;
         items_.insert(held);
     }
     run(held);
@@ -195,34 +239,52 @@ void Dispatcher::take(store::Item item) {
 
 std::optional<store::Claim> Dispatcher::reserve(const Registered& workflow,
                                                 const std::string& effect) {
-    if (stopping_) return std::nullopt;
     const auto it = effects_.find({workflow.name, effect});
-    if (it == effects_.end()) return std::nullopt;
+    if (stopping_ || it == effects_.end()) return std::nullopt;
+    return reserve_in(*it->second);
+}
+
+std::optional<store::Claim> Dispatcher::reserve(const store::Line& line) {
+    const auto it = by_line_.find(line);
+    if (stopping_ || it == by_line_.end()) return std::nullopt;
+    return reserve_in(*it->second);
+}
+
+std::optional<store::Claim> Dispatcher::reserve_in(Lane& lane) {
     const auto session = parts_.session.current();
     if (!session) return std::nullopt;
-    auto& lane = *it->second;
     const std::lock_guard lock{mutex_};
     const auto limit = static_cast<std::size_t>(lane.policy.at_once);
-    if (alone_ != Alone::no || held_ >= options_.claims || (limit > 0 && lane.held >= limit))
+    auto& budget = *lane.budget;
+    if (alone_ != Alone::no || budget.held >= budget.limit || (limit > 0 && lane.held >= limit))
         return std::nullopt;
     ++held_;
+    ++budget.held;
     ++lane.held;
     return store::Claim{*session, static_cast<store::Fence>(parts_.random.next() >> 1)};
 }
 
 void Dispatcher::cancel(const Registered& workflow, const std::string& effect) {
+    cancel_in(*effects_.at({workflow.name, effect}));
+}
+
+void Dispatcher::cancel(const store::Line& line) { cancel_in(*by_line_.at(line)); }
+
+void Dispatcher::cancel_in(Lane& lane) {
     {
         const std::lock_guard lock{mutex_};
-        --effects_.at({workflow.name, effect})->held;
+        --lane.held;
+        --lane.budget->held;
         if (--held_ > 0) return;
     }
     emptied_.set();
 }
 
-void Dispatcher::launch(store::Item item) {
+void Dispatcher::launch(store::Item item, std::shared_ptr<void> prepared) {
     auto held = std::make_shared<Held>();
     held->lane = by_line_.at(item.line);
     held->item = std::move(item);
+    held->prepared = std::move(prepared);
     {
         const std::lock_guard lock{mutex_};
         items_.insert(held);
@@ -231,6 +293,7 @@ void Dispatcher::launch(store::Item item) {
 }
 
 void Dispatcher::run(const HeldPtr& held) {
+    if (held->item.line.kind == store::ItemKind::run) return run_items_->execute(held);
     auto keep = options_.keep_alive ? options_.keep_alive() : nullptr;
     if (held->item.line.kind == store::ItemKind::timer) {
         parts_.callbacks.post([this, held, keep = std::move(keep)] { fire(held); });
@@ -369,8 +432,7 @@ void Dispatcher::failed(const HeldPtr& held, std::string_view message, bool perm
 
 void Dispatcher::bury(const HeldPtr& held, const std::string& reason) {
     const auto& item = held->item;
-    log(LogLevel::error, fmt::format("{} {} of {} \"{}\" is buried: {}",
-                                     item.line.kind == store::ItemKind::effect ? "effect" : "timer",
+    log(LogLevel::error, fmt::format("{} {} of {} \"{}\" is buried: {}", kind_name(item.line.kind),
                                      item.line.name, item.instance.type, item.instance.id, reason));
     const store::Settlement word{
         .item = item.id, .fence = item.fence, .verdict = store::Verdict::bury, .reason = reason};
@@ -396,13 +458,15 @@ void Dispatcher::done(const HeldPtr& held) {
     {
         const std::lock_guard lock{mutex_};
         if (items_.erase(held) == 0) return;
+        auto& budget = *held->lane->budget;
         --held_;
+        --budget.held;
         --held->lane->held;
         empty = held_ == 0;
-        const bool room = empty || options_.claims - held_ >= options_.claims / 4;
-        want =
-            (hungry_ && room) || (alone_ != Alone::no && empty) || held->lane->policy.at_once > 0;
-        if (want) hungry_ = false;
+        const bool room = budget.held == 0 || budget.limit - budget.held >= budget.limit / 4;
+        want = (budget.hungry && room) || (alone_ != Alone::no && empty) ||
+               held->lane->policy.at_once > 0;
+        if (want) budget.hungry = false;
     }
     if (empty) emptied_.set();
     if (want && wanted_) wanted_();

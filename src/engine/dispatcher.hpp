@@ -14,16 +14,25 @@
 
 #include "base/latch.hpp"
 #include "base/pool.hpp"
+#include "engine/functions.hpp"
 #include "engine/instances.hpp"
 #include "engine/session.hpp"
 
 namespace pawl::engine {
 
+/// How much this process claims of one sort: runs, which may take long, or everything else.
+struct Budget {
+    std::size_t limit = 0;
+    std::size_t held = 0;  ///< and reserved
+    bool hungry = false;   ///< `step` left because there was no room
+};
+
 /// Items of one kind and tag that this process can handle.
 struct Lane {
     store::Line line;
-    const Registered* workflow = nullptr;
+    const Registered* workflow = nullptr;  ///< none for runs
     Policy policy;
+    Budget* budget = nullptr;
     std::size_t held = 0;  ///< claimed by this process
 };
 
@@ -35,6 +44,19 @@ struct Held {
     std::optional<Time> deadline;  ///< of the handler that is running
     bool started = false;
     bool given_up = false;  ///< its deadline passed: whatever the handler still says is ignored
+    std::shared_ptr<void> prepared;  ///< of a run
+};
+
+/// Who executes runs that were claimed.
+class RunItems {
+public:
+    /// What each needs, read for all of them at once.
+    virtual std::vector<std::shared_ptr<void>> prepare(const std::vector<store::Item>& items) = 0;
+    /// Begins to execute it; in the end `done`, `settle` or `give_back` is called.
+    virtual void execute(const std::shared_ptr<Held>& held) = 0;
+
+protected:
+    ~RunItems() = default;
 };
 
 /// What the store could not take is tried again after this long.
@@ -53,6 +75,7 @@ public:
     };
     struct Options {
         std::size_t claims = 0;
+        std::size_t runs = 0;  ///< claimed at a time
         int losses = 0;
         Duration lease{};
         std::function<void(Task)> executor;  ///< runs effects; without it the workers do
@@ -64,7 +87,8 @@ public:
     Dispatcher(Parts parts, Options options);
 
     /// Before anything is claimed; the instances come later because they know the dispatcher.
-    void set_up(const Registry& registry, Instances& instances);
+    void set_up(const Registry& registry, Instances& instances, const Functions& functions,
+                RunItems& runs);
 
     /// Claims what is due and there is room for. Returns when it wants to be called again.
     base::Pause step();
@@ -83,13 +107,28 @@ public:
     std::optional<store::Claim> reserve(const Registered& workflow,
                                         const std::string& effect) override;
     void cancel(const Registered& workflow, const std::string& effect) override;
-    void launch(store::Item item) override;
+    void launch(store::Item item) override { launch(std::move(item), nullptr); }
     void released(const store::Line& line, Time due) override;
+
+    using HeldPtr = std::shared_ptr<Held>;
+    // The same for runs, and what their executor says.
+    std::optional<store::Claim> reserve(const store::Line& line);
+    void cancel(const store::Line& line);
+    void launch(store::Item item, std::shared_ptr<void> prepared);
+    /// False: it was given back or buried.
+    bool begin(const HeldPtr& held);
+    void settle(const HeldPtr& held, store::Settlement word);
+    void done(const HeldPtr& held);
+    void give_back(const std::vector<HeldPtr>& some);
+    bool is_stopping() const { return stopping_; }
+    /// Something may have become due.
+    void want() {
+        if (!stopping_ && wanted_) wanted_();
+    }
 
 private:
     friend class ItemRequest;
     friend class ItemWord;
-    using HeldPtr = std::shared_ptr<Held>;
 
     struct Claiming {
         std::size_t claimed = 0;
@@ -97,8 +136,12 @@ private:
     };
     Claiming claim_normal(Time now);
     Claiming claim_alone(Time now);
-    store::ClaimRequest claim_request(std::size_t room);
-    void take(store::Item item);
+    Claiming claim_within(Budget& budget, Time now);
+    store::ClaimRequest claim_request(const Budget* budget, std::size_t room);
+    std::optional<store::Claim> reserve_in(Lane& lane);
+    void cancel_in(Lane& lane);
+    void take_all(std::vector<store::Item> items);
+    void take(store::Item item, std::shared_ptr<void> prepared);
     void run(const HeldPtr& held);
     void hand_to_executor(const HeldPtr& held, Task& task);
     void perform(const HeldPtr& held);
@@ -107,12 +150,8 @@ private:
     void failed(const HeldPtr& held, std::string_view message, bool permanent);
     void bury(const HeldPtr& held, const std::string& reason);
     void send(const HeldPtr& held, std::unique_ptr<detail::Asked> input, store::Settlement word);
-    void settle(const HeldPtr& held, store::Settlement word);
     /// The store could not be reached: what `again` does is done later.
     void postpone(const HeldPtr& held, Task again, const std::string& why);
-    void done(const HeldPtr& held);
-    void give_back(const std::vector<HeldPtr>& some);
-    bool begin(const HeldPtr& held);
     base::Pause check_deadlines(Time now);
     base::Pause run_postponed(Time now);
     void log(LogLevel level, const std::string& text) const {
@@ -125,17 +164,19 @@ private:
     Parts parts_;
     const Options options_;
     Instances* instances_ = nullptr;
+    RunItems* run_items_ = nullptr;
     std::function<void()> wanted_;
     std::vector<std::unique_ptr<Lane>> lanes_;
     std::map<std::pair<std::string, std::string>, Lane*> effects_;  ///< by type and tag
     std::map<store::Line, Lane*> by_line_;
 
     mutable std::mutex mutex_;
-    std::size_t held_ = 0;  ///< and reserved
+    std::size_t held_ = 0;  ///< and reserved, of both budgets
+    Budget works_;
+    Budget runs_;
     std::set<HeldPtr> items_;
     std::multimap<Time, Task> postponed_;
-    bool hungry_ = false;  ///< `step` left because there was no room
-    Time next_step_{};     ///< when `step` comes by itself
+    Time next_step_{};  ///< when `step` comes by itself
     std::atomic<bool> stopping_{true};
     base::Latch emptied_;
 

@@ -36,6 +36,11 @@ void Engine::add_model(std::string name, std::unique_ptr<detail::Model> model,
     impl_->core->add(std::move(name), std::move(model), options);
 }
 
+void Engine::add_function(std::string name, std::unique_ptr<detail::FunctionModel> model,
+                          FunctionOptions options) {
+    impl_->core->add(std::move(name), std::move(model), options);
+}
+
 void Engine::start() { impl_->core->start(); }
 bool Engine::stop(Duration deadline) { return impl_->core->stop(deadline); }
 void Engine::run_until_idle() { impl_->core->run_until_idle(); }

@@ -15,10 +15,6 @@ void Registry::add(std::string name, std::unique_ptr<detail::Model> model,
         throw Error{Code::invalid,
                     fmt::format("workflow \"{}\": snapshot_every is {}, it must be at least 1",
                                 name, options.snapshot_every)};
-    if (types_.contains(name))
-        throw Error{
-            Code::misuse,
-            fmt::format("workflow \"{}\" is added twice: give each type its own name", name)};
     auto& type = types_[name];
     type.name = std::move(name);
     type.model = std::move(model);

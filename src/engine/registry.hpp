@@ -36,7 +36,7 @@ struct Registered {
 /// Filled before the engine works, read-only after.
 class Registry {
 public:
-    /// Throws Error (misuse) if the name is taken, (invalid) if it is malformed.
+    /// A name that was not added before. Throws Error (invalid) if it is malformed.
     void add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options);
     /// Throws Error (unknown) that names the types there are.
     const Registered& get(std::string_view name) const;

@@ -1,0 +1,262 @@
+/// Handles to durable functions and to their runs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <pawl/context.hpp>
+#include <pawl/error.hpp>
+#include <pawl/export.hpp>
+#include <pawl/inspect.hpp>
+#include <pawl/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::inline v0 {
+
+class Engine;
+
+/// Of one durable function.
+struct FunctionOptions {
+    /// Of its code. A run stays with the version it was started with: while processes of two
+    /// versions run side by side, each finishes its own.
+    int version = 1;
+    /// This process also executes runs of versions from here on (`Context::version` tells them
+    /// apart). 0: only `version`.
+    int oldest = 0;
+    /// Entries in the journal of one run, at most; a warning is logged at four fifths of it.
+    std::int64_t journal_limit = 100'000;
+    /// Executed by this process at a time; 0: as many as `Options::functions`.
+    int at_once = 0;
+};
+
+/// Of one start.
+struct StartOptions {
+    std::string correlation;
+    std::string conversation;
+    std::string tenant;
+    std::string trace;
+    Duration timeout = std::chrono::seconds{30};
+};
+
+/// What a run is doing, as of its last commit. The numbers are stored and never change.
+enum class RunStatus : std::uint8_t {
+    running = 1,
+    suspended = 2,  ///< it sleeps or waits, and holds no thread
+    paused = 3,
+    succeeded = 4,
+    failed = 5,
+    cancelled = 6,
+    terminated = 7,
+};
+
+/// Whether it is over.
+constexpr bool finished(RunStatus status) { return status >= RunStatus::succeeded; }
+
+/// Thrown when the result is asked of a run that ended without one.
+class PAWL_API RunFailed : public std::runtime_error {
+public:
+    RunFailed(RunStatus status, std::string id, const std::string& reason);
+    RunStatus status() const noexcept { return status_; }
+    const std::string& id() const noexcept { return id_; }
+    const std::string& reason() const noexcept { return reason_; }
+
+private:
+    RunStatus status_;
+    std::string id_;
+    std::string reason_;
+};
+
+/// One run in a list.
+struct RunSummary {
+    std::string type;
+    std::string id;
+    RunStatus status = RunStatus::running;
+    std::int64_t entries = 0;  ///< in its journal
+    std::string tenant;
+    Time started_at{};
+    Time updated_at{};
+    std::optional<Time> finished_at;
+};
+
+struct RunQuery {
+    std::string type;
+    std::string id_prefix;
+    std::vector<RunStatus> statuses;  ///< any of these; empty: all
+    std::string tenant;
+    std::optional<Time> started_from;
+    std::optional<Time> started_before;
+    std::string cursor;  ///< `next` of the page before
+    std::size_t limit = 100;
+};
+
+struct RunList {
+    std::vector<RunSummary> runs;  ///< oldest first
+    std::string next;              ///< empty: this was the last page
+};
+
+/// What the journal knows of one step.
+struct StepSummary {
+    std::string name;
+    int call = 0;  ///< which call of the function it was, from 1
+    int attempts = 0;
+    bool finished = false;
+    std::optional<std::string> result;  ///< JSON
+    std::string error;                  ///< of the last attempt that failed
+    std::optional<Time> finished_at;
+};
+
+namespace detail {
+
+/// A run's handle without its types: the verbs as the engine has them.
+class PAWL_API RunHandle {
+public:
+    RunHandle(Engine& engine, std::string type, std::string id)
+        : engine_(&engine), type_(std::move(type)), id_(std::move(id)) {}
+
+    struct Start {
+        std::string_view type;
+        std::string_view id;
+        std::string input;  ///< encoded
+        StartOptions options;
+    };
+    static RunHandle start(Engine& engine, Start start);
+    static RunList list(Engine& engine, const RunQuery& query);
+
+    const std::string& id() const { return id_; }
+    /// The encoded result, absent when `timeout` passes first. Throws RunFailed.
+    std::optional<std::string> result(Duration timeout) const;
+    void signal(std::string_view name, std::string value) const;
+    void cancel(std::string_view reason) const;
+    void pause() const;
+    void resume() const;
+    void terminate(std::string_view reason) const;
+    RunHandle restart_from(std::string_view step, std::string_view new_id) const;
+    RunStatus status() const;
+    std::optional<std::string> value(std::string_view key, Duration timeout) const;
+    std::vector<StepSummary> steps() const;
+    std::vector<JournalEntry> journal(std::int64_t after, std::size_t limit) const;
+
+private:
+    void mail(const char* name, std::string bytes) const;
+
+    Engine* engine_;
+    std::string type_;
+    std::string id_;
+};
+
+}  // namespace detail
+
+/// One run, from any process. Cheap to copy; valid while its engine lives. Every verb that asks for
+/// a run that is not there throws pawl::Error (unknown).
+template <class Out>
+class Run {
+public:
+    const std::string& id() const { return handle_.id(); }
+
+    /// The result, once it is there; absent when `timeout` passes first. Woken, not polled. Throws
+    /// RunFailed if the run failed, was cancelled or terminated.
+    template <class Rep, class Period>
+    std::optional<detail::Value<Out>> result(std::chrono::duration<Rep, Period> timeout) const {
+        auto bytes = handle_.result(duration(timeout));
+        if (!bytes) return std::nullopt;
+        return decoded(*bytes);
+    }
+    /// The same, however long it takes.
+    Out result() const {
+        auto bytes = handle_.result(Duration::max());
+        if constexpr (!std::is_void_v<Out>) return json::decode<Out>(*bytes);
+    }
+
+    /// Sends a value that the function waits for by name, or will wait for.
+    template <class T>
+    void signal(std::string_view name, const T& value) const {
+        handle_.signal(name, json::encode(value));
+    }
+    void signal(std::string_view name) const { handle_.signal(name, "null"); }
+
+    /// Asks it to end: it gets a Cancelled at its next call of the context, its registered
+    /// compensations are run, its children are cancelled too.
+    void cancel(std::string_view reason = "") const { handle_.cancel(reason); }
+    /// It goes on after `resume`; a step that is running is finished first.
+    void pause() const { handle_.pause(); }
+    void resume() const { handle_.resume(); }
+    /// Ends it at once, whatever it is doing and whether or not any process knows its code: nothing
+    /// is compensated, and what it is doing is not recorded any more.
+    void terminate(std::string_view reason = "") const { handle_.terminate(reason); }
+    /// A new run with the same input and everything that was recorded before the first call of this
+    /// step; it does this step and what follows anew.
+    Run restart_from(std::string_view step, std::string_view new_id) const {
+        return Run{handle_.restart_from(step, new_id)};
+    }
+
+    RunStatus status() const { return handle_.status(); }
+    /// What the function set last under this key; absent if it has not.
+    template <class T>
+    std::optional<T> value(std::string_view key) const {
+        return value<T>(key, std::chrono::seconds{0});
+    }
+    /// The same, waiting for it up to `timeout`.
+    template <class T, class Rep, class Period>
+    std::optional<T> value(std::string_view key, std::chrono::duration<Rep, Period> timeout) const {
+        auto bytes = handle_.value(key, duration(timeout));
+        if (!bytes) return std::nullopt;
+        return json::decode<T>(*bytes);
+    }
+    /// Its steps in the order in which they were recorded.
+    std::vector<StepSummary> steps() const { return handle_.steps(); }
+    std::vector<JournalEntry> journal(std::int64_t after = 0, std::size_t limit = 1000) const {
+        return handle_.journal(after, limit);
+    }
+
+private:
+    template <class I, class O>
+    friend class Function;
+    explicit Run(detail::RunHandle handle) : handle_(std::move(handle)) {}
+    static detail::Value<Out> decoded(const std::string& bytes) {
+        if constexpr (std::is_void_v<Out>)
+            return {};
+        else
+            return json::decode<Out>(bytes);
+    }
+    detail::RunHandle handle_;
+};
+
+/// A typed handle to one durable function of an engine. Cheap to copy; valid while its engine
+/// lives.
+template <class In, class Out>
+class Function {
+public:
+    using Input = In;
+    using Output = Out;
+
+    /// Starts a run, durably. If there is one of this id already, it is returned as it is.
+    Run<Out> start(std::string_view id, const In& input = {}, StartOptions options = {}) const {
+        return Run<Out>{detail::RunHandle::start(
+            *engine_, {name_, id, json::encode(input), std::move(options)})};
+    }
+    /// Starts it, or finds it, and waits for its result.
+    Out start_and_wait(std::string_view id, const In& input = {}, StartOptions options = {}) const {
+        return start(id, input, std::move(options)).result();
+    }
+    /// The run of this id, whether or not it is there.
+    Run<Out> run(std::string_view id) const {
+        return Run<Out>{detail::RunHandle{*engine_, name_, std::string{id}}};
+    }
+    /// Of this function; `query.type` is set for you.
+    RunList runs(RunQuery query = {}) const {
+        query.type = name_;
+        return detail::RunHandle::list(*engine_, query);
+    }
+    const std::string& name() const { return name_; }
+
+private:
+    friend class Engine;
+    Function(Engine& engine, std::string name) : engine_(&engine), name_(std::move(name)) {}
+
+    Engine* engine_;
+    std::string name_;
+};
+
+}  // namespace pawl::inline v0

@@ -1,0 +1,195 @@
+// Handles to runs, as the user has them: asked of the engine, and of the store.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <pawl/engine.hpp>
+#include <pawl/error.hpp>
+#include <pawl/function.hpp>
+
+#include "base/text.hpp"
+#include "engine/core.hpp"
+#include "engine/impl.hpp"
+
+namespace pawl::inline v0 {
+
+using namespace engine;
+
+void Attempt::beat() const {
+    if (pulse) pulse->beat();
+}
+
+StepFailed::StepFailed(std::string step, int attempts, std::string reason, bool permanent)
+    : std::runtime_error(fmt::format("step \"{}\" failed after {} attempt{}: {}", step, attempts,
+                                     attempts == 1 ? "" : "s", reason)),
+      step_(std::move(step)),
+      reason_(std::move(reason)),
+      attempts_(attempts),
+      permanent_(permanent) {}
+
+ChildFailed::ChildFailed(std::string type, std::string id, std::string status, std::string reason)
+    : std::runtime_error(
+          fmt::format("child \"{}\" of \"{}\" has {}: {}", id, type, status, reason)),
+      type_(std::move(type)),
+      id_(std::move(id)),
+      status_(std::move(status)),
+      reason_(std::move(reason)) {}
+
+Cancelled::Cancelled(const std::string& reason)
+    : std::runtime_error(reason.empty() ? "cancelled" : "cancelled: " + reason) {}
+
+RunFailed::RunFailed(RunStatus status, std::string id, const std::string& reason)
+    : std::runtime_error(fmt::format("run \"{}\" has {}{}", id, engine::name(status),
+                                     reason.empty() ? "" : ": " + reason)),
+      status_(status),
+      id_(std::move(id)),
+      reason_(reason) {}
+
+namespace detail {
+namespace {
+
+RunStatus status_of(const std::string& name) {
+    for (const auto status :
+         {RunStatus::succeeded, RunStatus::failed, RunStatus::cancelled, RunStatus::terminated})
+        if (name == engine::name(status)) return status;
+    return RunStatus::failed;
+}
+
+[[noreturn]] void fail_unknown(const std::string& type, const std::string& id) {
+    throw Error{Code::unknown,
+                fmt::format("there is no run \"{}\" of \"{}\", or it has ended", id, type)};
+}
+
+}  // namespace
+
+RunHandle RunHandle::start(Engine& engine, Start start) {
+    auto& core = *engine.impl_->core;
+    auto& o = start.options;
+    base::check_optional_id("correlation", o.correlation);
+    base::check_optional_id("conversation", o.conversation);
+    base::check_optional_id("tenant", o.tenant);
+    base::check_optional_id("trace", o.trace);
+    auto& runs = core.runs();
+    Runs::Starting starting;
+    starting.function = &core.functions().get(start.type);
+    starting.id = start.id;
+    starting.input = std::move(start.input);
+    starting.envelope.correlation = std::move(o.correlation);
+    starting.envelope.conversation = std::move(o.conversation);
+    starting.envelope.tenant = std::move(o.tenant);
+    starting.envelope.trace = std::move(o.trace);
+    runs.start(std::move(starting));
+    return {engine, std::string{start.type}, std::string{start.id}};
+}
+
+RunList RunHandle::list(Engine& engine, const RunQuery& query) {
+    store::InstanceFilter filter{.type = query.type,
+                                 .id_prefix = query.id_prefix,
+                                 .tenant = query.tenant,
+                                 .created_from = query.started_from,
+                                 .created_before = query.started_before,
+                                 .cursor = query.cursor,
+                                 .limit = query.limit};
+    for (const auto status : query.statuses)
+        filter.statuses.push_back(static_cast<std::int32_t>(status));
+    auto page = engine.impl_->store().instances(filter);
+    RunList list{.runs = {}, .next = std::move(page.next)};
+    for (auto& row : page.rows)
+        list.runs.push_back({.type = std::move(row.name.type),
+                             .id = std::move(row.name.id),
+                             .status = static_cast<RunStatus>(row.status),
+                             .entries = row.version,
+                             .tenant = std::move(row.tenant),
+                             .started_at = row.created_at,
+                             .updated_at = row.updated_at,
+                             .finished_at = row.finished_at});
+    return list;
+}
+
+std::optional<std::string> RunHandle::result(Duration timeout) const {
+    const auto finished = engine_->impl_->core->runs().wait({type_, id_}, timeout);
+    if (!finished) return std::nullopt;
+    if (finished->result) return finished->result->text;
+    throw RunFailed{status_of(finished->status), id_, finished->error};
+}
+
+void RunHandle::mail(const char* name, std::string bytes) const {
+    if (!engine_->impl_->core->runs().mail({type_, id_}, name, std::move(bytes)))
+        fail_unknown(type_, id_);
+}
+
+void RunHandle::signal(std::string_view name, std::string value) const {
+    base::check_id("name of a signal", std::string{name});
+    mail(records::Signal::tag,
+         json::encode(records::Signal{std::string{name}, {std::move(value)}}));
+}
+
+void RunHandle::cancel(std::string_view reason) const {
+    mail(records::CancelRequested::tag,
+         json::encode(records::CancelRequested{std::string{reason}}));
+}
+
+void RunHandle::pause() const { mail(records::Paused::tag, "{}"); }
+void RunHandle::resume() const { mail(records::Resumed::tag, "{}"); }
+
+void RunHandle::terminate(std::string_view reason) const {
+    if (!engine_->impl_->core->runs().terminate({type_, id_}, std::string{reason}))
+        fail_unknown(type_, id_);
+}
+
+RunHandle RunHandle::restart_from(std::string_view step, std::string_view new_id) const {
+    auto& core = *engine_->impl_->core;
+    core.runs().restart(core.functions().get(type_), id_, std::string{step}, std::string{new_id});
+    return {*engine_, type_, std::string{new_id}};
+}
+
+RunStatus RunHandle::status() const {
+    const store::InstanceName name{type_, id_};
+    const auto tail = std::move(engine_->impl_->store().tails({&name, 1}).front());
+    if (!tail.row) fail_unknown(type_, id_);
+    return static_cast<RunStatus>(tail.row->status);
+}
+
+std::optional<std::string> RunHandle::value(std::string_view key, Duration timeout) const {
+    return engine_->impl_->core->runs().value({type_, id_}, std::string{key}, timeout);
+}
+
+std::vector<StepSummary> RunHandle::steps() const {
+    std::vector<StepSummary> steps;
+    std::map<int, std::size_t> at;
+    const auto step = [&](int call, const std::string& name) -> StepSummary& {
+        const auto [found, added] = at.try_emplace(call, steps.size());
+        if (added) steps.push_back({.name = name, .call = call, .result = {}, .finished_at = {}});
+        return steps[found->second];
+    };
+    constexpr std::size_t page = 1000;
+    for (std::int64_t after = 0;;) {
+        const auto entries = engine_->impl_->store().journal({type_, id_}, after, page);
+        for (const auto& entry : entries) {
+            const auto& bytes = entry.event.payload.bytes;
+            if (entry.event.name == records::AttemptFailed::tag) {
+                const auto failed = json::decode<records::AttemptFailed>(bytes);
+                auto& summary = step(failed.call, failed.name);
+                summary.attempts = failed.attempt;
+                summary.error = failed.error;
+            } else if (entry.event.name == records::Step::tag) {
+                auto ended = json::decode<records::Step>(bytes);
+                auto& summary = step(ended.call, ended.name);
+                summary.attempts = ended.attempts;
+                summary.finished = true;
+                summary.finished_at = entry.at;
+                if (ended.result) summary.result = std::move(ended.result->text);
+                if (ended.error) summary.error = std::move(*ended.error);
+            }
+        }
+        if (entries.size() < page) return steps;
+        after = entries.back().sequence;
+    }
+}
+
+std::vector<JournalEntry> RunHandle::journal(std::int64_t after, std::size_t limit) const {
+    return engine_->journal(type_, id_, after, limit);
+}
+
+}  // namespace detail
+}  // namespace pawl::inline v0

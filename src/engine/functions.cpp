@@ -1,0 +1,50 @@
+#include "engine/functions.hpp"
+
+#include <fmt/format.h>
+
+#include <pawl/error.hpp>
+
+#include "base/text.hpp"
+
+namespace pawl::engine {
+
+std::vector<store::Line> RegisteredFunction::lines() const {
+    std::vector<store::Line> lines;
+    const int oldest = options.oldest == 0 ? options.version : options.oldest;
+    for (int version = oldest; version <= options.version; ++version)
+        lines.push_back(line(version));
+    return lines;
+}
+
+void Functions::add(std::string name, std::unique_ptr<detail::FunctionModel> model,
+                    FunctionOptions options) {
+    base::check_id("name of a function", name);
+    const auto require = [&](bool holds, const char* what) {
+        if (!holds) throw Error{Code::invalid, fmt::format("function \"{}\": {}", name, what)};
+    };
+    require(options.version >= 1, "its version must be at least 1");
+    require(options.oldest >= 0 && options.oldest <= options.version,
+            "its oldest version must be between 1 and its version, or 0");
+    require(options.journal_limit >= 10, "its journal_limit must be at least 10");
+    require(options.at_once >= 0, "its at_once must not be negative");
+    auto& function = all_[name];
+    function.name = std::move(name);
+    function.model = std::move(model);
+    function.options = options;
+}
+
+const RegisteredFunction* Functions::find(std::string_view name) const {
+    const auto at = all_.find(name);
+    return at == all_.end() ? nullptr : &at->second;
+}
+
+const RegisteredFunction& Functions::get(std::string_view name) const {
+    if (const auto* found = find(name)) return *found;
+    std::string known;
+    for (const auto& [other, function] : all_) known += (known.empty() ? "" : ", ") + other;
+    throw Error{Code::unknown,
+                fmt::format("no function \"{}\" was added to this engine; it has: {}", name,
+                            known.empty() ? "none" : known)};
+}
+
+}  // namespace pawl::engine

@@ -1,0 +1,185 @@
+/// One execution of a run: replays what its journal holds, does what it does not.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <pawl/context.hpp>
+#include <pawl/detail/execution.hpp>
+#include <pawl/error.hpp>
+#include <pawl/options.hpp>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/latch.hpp"
+#include "base/pool.hpp"
+#include "engine/run_writer.hpp"
+#include "engine/stop_timers.hpp"
+
+namespace pawl::engine {
+
+/// What an execution asks of the engine around it.
+class RunSurroundings {
+public:
+    struct NewChild {
+        std::string type;
+        std::string id;
+        std::string input;
+        int call = 0;  ///< of the parent; 0: nobody waits for it
+    };
+    /// Starts them, or finds that they are there; all at once. Throws Error.
+    virtual void start_children(const store::Item& parent, std::vector<NewChild> children) = 0;
+    /// Asks a run to end; nothing if it has.
+    virtual void cancel_child(const std::string& type, const std::string& id,
+                              const std::string& reason) = 0;
+    /// Runs a body beside the others; false: there are no threads for it, call it yourself.
+    virtual bool run_beside(Task body) = 0;
+    /// Whether the engine wants to stop: a run is given back at its next boundary.
+    virtual bool is_stopping() const = 0;
+
+protected:
+    ~RunSurroundings() = default;
+};
+
+/// How an execution leaves the user's function. Not a std::exception: handlers for those must not
+/// take it for an error of theirs.
+struct Unwinding {};
+
+class RunExecution final : public detail::Execution {
+public:
+    struct Parts {
+        store::Store& store;
+        base::Random& random;
+        StopTimers& stops;
+        RunSurroundings& surroundings;
+        base::AtPoint at_point;
+        std::function<void(LogLevel, const std::string&)> log;
+        std::stop_token stop;  ///< of the claim: asked when the engine's patience ends
+    };
+    RunExecution(Parts parts, RunWriter& writer, const store::Item& item);
+
+    /// How the function came to its end.
+    enum class Flow : std::uint8_t {
+        running,
+        suspended,   ///< given back until something happens
+        lost,        ///< not ours any more
+        mismatched,  ///< the journal is not of this code: `mismatch`
+        cancelled,
+        undoing,  ///< it had ended before, and is being undone
+    };
+    Flow flow() const { return flow_; }
+    const std::string& mismatch() const { return mismatch_; }
+
+    /// After the function has ended: throws Unwinding (mismatched) if the journal goes on.
+    void check_end();
+    /// Runs what is registered to undo the run, last first. Unwinds like the function.
+    void run_compensations(const std::string& status, const std::string& error);
+    /// What of it could not be undone.
+    const std::vector<std::string>& not_undone() const { return not_undone_; }
+    void cancel_children(const std::string& reason);
+    /// Gives the run back as it is.
+    [[noreturn]] void lose();
+
+    detail::Gathered gather(std::vector<detail::Branch> branches, detail::Gathering how,
+                            std::size_t at_once) override;
+    void spawn(std::string_view type, std::string_view id, std::string input) override;
+    void set_value(std::string_view key, std::string value) override;
+    Time now() override;
+    std::uint64_t random() override;
+    Uuid uuid() override;
+    int version(std::string_view change, int newest) override;
+    void compensate(std::string_view name, StepOptions options,
+                    std::function<void(const Attempt&)> body) override;
+    bool replaying() const override { return calls_ < writer_.journal().last_call(); }
+    const std::string& id() const override { return item_.instance.id; }
+    const std::string& type() const override { return item_.instance.type; }
+    void check_cancelled() override { enter(); }
+    void warn(std::string_view text) override;
+
+private:
+    struct Waiting {
+        detail::Branch branch;
+        int call = 0;
+        detail::BranchEnd end;
+        enum class State : std::uint8_t { ended, ready, waiting, unstarted } state = State::ready;
+        std::optional<Time> due;  ///< while it waits
+        std::stop_source stop;
+    };
+    using Waits = std::vector<Waiting>;
+    struct Ran {
+        std::string bytes;
+        std::string error;
+        bool failed = false;
+        bool permanent = false;
+    };
+    struct Undo {
+        std::string name;
+        StepOptions options;
+        std::function<void(const Attempt&)> body;
+    };
+
+    // A store that can't be reached is no failure of the function's: the run is given back.
+    template <class F>
+    auto guarded(F&& f) -> decltype(f()) {
+        try {
+            return f();
+        } catch (const Error& e) {
+            if (!e.retryable() && e.code() != Code::in_doubt) throw;
+            warn(e.what());
+            lose();
+        }
+    }
+    void spawn_once(std::string_view type, std::string_view id, std::string input);
+    void set_value_once(std::string_view key, std::string value);
+    detail::Gathered gather_once(std::vector<detail::Branch> branches, detail::Gathering how,
+                                 std::size_t at_once);
+
+    // What every call begins with, and what may end it.
+    void enter();
+    [[noreturn]] void unwind(Flow flow);
+    [[noreturn]] void fail_mismatch(const std::string& what);
+    int next_call(RecordedCall::Kind kind, std::string_view name);
+    void check_recorded(int call, RecordedCall::Kind kind, std::string_view name);
+    void begin_anew();
+    void boundary();
+    void make_durable();
+
+    // Branches.
+    detail::Gathered gathered(Waits& waits);
+    void look_at(Waiting& wait, Time now);
+    void look_at_step(Waiting& wait, const RecordedCall* recorded, Time now);
+    void look_at_sleep(Waiting& wait, const RecordedCall* recorded, Time now);
+    void look_at_wait(Waiting& wait, const RecordedCall* recorded, Time now);
+    void look_at_call(Waiting& wait, const RecordedCall* recorded);
+    bool start_some(Waits& waits, std::size_t at_once);
+    void suspend_until(const Waits& waits, std::size_t at_once);
+    void run_all(Waits& waits, std::size_t at_once);
+    detail::Gathered run_any(Waits& waits);
+    void end_any(Waits& waits, std::size_t first);
+
+    // Bodies.
+    void run_ready(Waits& waits, detail::Gathering how, std::size_t at_once);
+    void run_together(Waits& waits, const std::vector<std::size_t>& ready, std::size_t at_once);
+    bool is_some_ended(Waits& waits, const std::vector<std::size_t>& running);
+    Ran run_body(Waiting& wait, int attempts);
+    void conclude(Waiting& wait, Ran ran);
+    void run_until_first(Waits& waits, const std::vector<std::size_t>& ready);
+    std::string key_of(const std::string& name, int call) const;
+
+    Parts parts_;
+    RunWriter& writer_;
+    const store::Item& item_;
+    const std::thread::id thread_ = std::this_thread::get_id();
+    Flow flow_ = Flow::running;
+    std::string mismatch_;
+    const std::string* in_body_ = nullptr;  ///< the step whose body runs on the function's thread
+    int calls_ = 0;
+    std::uint64_t randoms_ = 0;
+    bool compensating_ = false;
+    std::vector<Undo> undos_;
+    std::vector<std::string> not_undone_;
+};
+
+}  // namespace pawl::engine

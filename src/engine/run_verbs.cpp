@@ -1,0 +1,126 @@
+// What is done to runs from outside, beside mail: ended, restarted, asked for their values.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pawl/error.hpp>
+
+#include "base/text.hpp"
+#include "engine/runs.hpp"
+
+namespace pawl::engine {
+namespace {
+
+// Which call an entry belongs to; 0 for one of the whole run.
+struct OfCall {
+    int call = 0;
+    std::string name;
+};
+
+bool is_of_a_call(const std::string& name) {
+    for (const auto* tag :
+         {records::Step::tag, records::AttemptFailed::tag, records::Timer::tag,
+          records::Received::tag, records::Child::tag, records::ChildEnded::tag, records::Won::tag,
+          records::Value::tag, records::Now::tag, records::Change::tag})
+        if (name == tag) return true;
+    return false;
+}
+
+}  // namespace
+
+bool Runs::terminate(const store::InstanceName& run, const std::string& reason) {
+    for (;;) {
+        const auto tail = std::move(parts_.store.tails({&run, 1}).front());
+        if (!tail.row || tail.row->finished_at) return false;
+        const records::Finished finished{
+            .status = name(RunStatus::terminated), .result = std::nullopt, .error = reason};
+        store::Commit commit;
+        auto& append = commit.append.emplace();
+        append.instance = run;
+        append.expected = tail.row->version;
+        append.events.push_back(
+            entry_of(records::Finished::tag, json::encode(finished), parts_.clock, parts_.random));
+        append.finished = true;
+        append.ends_run = true;
+        append.status = static_cast<std::int32_t>(RunStatus::terminated);
+        const auto first = parts_.store.journal(run, 0, 1);
+        const auto started = json::decode<records::Started>(first.front().event.payload.bytes);
+        const auto answer = commit_and_wait(parts_.lanes, std::move(commit), [] { return false; });
+        if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+        if (answer.fate != store::Fate::committed) continue;  // it went on meanwhile
+        waiters_.left(run, &finished);
+        if (started.parent && started.parent->call != 0)
+            mail({started.parent->type, started.parent->id}, records::ChildEnded::tag,
+                 json::encode(records::ChildEnded{.call = started.parent->call,
+                                                  .status = finished.status,
+                                                  .result = std::nullopt,
+                                                  .error = reason}));
+        return true;
+    }
+}
+
+void Runs::restart(const RegisteredFunction& function, const std::string& id,
+                   const std::string& step, const std::string& new_id) {
+    const store::LoadRequest wanted{.instance = {function.name, id}, .use_snapshot = false};
+    const auto loaded = std::move(parts_.store.load({&wanted, 1}).front());
+    if (!loaded.row)
+        throw Error{Code::unknown,
+                    fmt::format("there is no run \"{}\" of \"{}\"", id, function.name)};
+    int cut = 0;
+    RunJournal journal;
+    for (const auto& event : loaded.events) {
+        journal.fold(event);
+        if (event.name != records::Step::tag && event.name != records::AttemptFailed::tag) continue;
+        const auto of = json::decode<OfCall>(event.payload.bytes);
+        if (of.name == step && of.call > 0 && (cut == 0 || of.call < cut)) cut = of.call;
+    }
+    if (cut == 0)
+        throw Error{Code::unknown, fmt::format("run \"{}\" of \"{}\" has no step \"{}\" in its "
+                                               "journal",
+                                               id, function.name, step)};
+    Starting starting;
+    starting.function = &function;
+    starting.id = new_id;
+    starting.input = journal.started().input.text;
+    starting.seed = journal.started().seed;
+    starting.restarted_from = id;
+    for (const auto& event : loaded.events) {
+        if (event.name == records::Signal::tag) {
+            starting.copied.push_back(event);
+        } else if (is_of_a_call(event.name)) {
+            const auto of = json::decode<OfCall>(event.payload.bytes);
+            if (of.call > 0 && of.call < cut) starting.copied.push_back(event);
+        } else if (event.name == records::ChildrenStarted::tag) {
+            starting.copied.push_back(event);
+        }
+    }
+    if (!start(std::move(starting)))
+        throw Error{Code::invalid,
+                    fmt::format("run \"{}\" of \"{}\" can't be restarted as \"{}\": there is a run "
+                                "of that id",
+                                id, function.name, new_id)};
+}
+
+std::optional<std::string> Runs::value(const store::InstanceName& run, const std::string& key,
+                                       Duration timeout) {
+    const base::Countdown countdown{timeout};
+    constexpr std::size_t page = 100;
+    for (;;) {
+        for (store::Version before = 0;;) {
+            const auto entries = parts_.store.journal_back(run, records::Value::tag, before, page);
+            for (const auto& entry : entries) {
+                auto value = json::decode<records::Value>(entry.event.payload.bytes);
+                if (value.key == key) return std::move(value.value.text);
+            }
+            if (entries.size() < page) break;
+            before = entries.back().sequence;
+        }
+        const auto tail = std::move(parts_.store.tails({&run, 1}).front());
+        if (!tail.row)
+            throw Error{Code::unknown,
+                        fmt::format("there is no run \"{}\" of \"{}\"", run.id, run.type)};
+        if (tail.row->finished_at || countdown.left() == Duration::zero()) return std::nullopt;
+        waiters_.wait_for_news(run, countdown.left());
+    }
+}
+
+}  // namespace pawl::engine

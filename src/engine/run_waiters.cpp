@@ -1,0 +1,122 @@
+#include "engine/run_waiters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pawl/error.hpp>
+#include <vector>
+
+namespace pawl::engine {
+namespace {
+
+// In case a wake-up was lost.
+constexpr Duration safety_net = std::chrono::seconds{1};
+
+std::optional<records::Finished> end_of(const store::Tail& tail) {
+    if (!tail.row || !tail.row->finished_at || !tail.last ||
+        tail.last->event.name != records::Finished::tag)
+        return std::nullopt;
+    return json::decode<records::Finished>(tail.last->event.payload.bytes);
+}
+
+}  // namespace
+
+std::optional<records::Finished> RunWaiters::wait(const store::InstanceName& run,
+                                                  Duration timeout) {
+    const base::Countdown countdown{timeout};
+    Waiter waiter;
+    Waiters::iterator at;
+    bool look = false;
+    {
+        const std::lock_guard lock{mutex_};
+        at = waiters_.emplace(run, &waiter);
+        look = !executing_.contains(run);
+    }
+    struct Leave {
+        RunWaiters& waiters;
+        Waiters::iterator at;
+        ~Leave() {
+            const std::lock_guard lock{waiters.mutex_};
+            waiters.waiters_.erase(at);
+        }
+    } const leave{*this, at};
+    for (;;) {
+        if (look) {
+            const auto tail = std::move(store_.tails({&run, 1}).front());
+            if (!tail.row)
+                throw Error{Code::unknown,
+                            fmt::format("there is no run \"{}\" of \"{}\"", run.id, run.type)};
+            if (auto end = end_of(tail)) return end;
+        }
+        const Duration left = countdown.left();
+        if (left == Duration::zero()) return std::nullopt;
+        const bool told = waiter.changed.wait_for(std::min(left, safety_net));
+        const std::lock_guard lock{mutex_};
+        if (waiter.finished) return std::move(waiter.finished);
+        look = (!told || waiter.look) && !executing_.contains(run);
+        waiter.look = false;
+    }
+}
+
+bool RunWaiters::wait_for_news(const store::InstanceName& run, Duration timeout) {
+    Waiter waiter;
+    Waiters::iterator at;
+    {
+        const std::lock_guard lock{mutex_};
+        at = waiters_.emplace(run, &waiter);
+    }
+    const bool told = waiter.changed.wait_for(std::min(timeout, safety_net / 20));
+    const std::lock_guard lock{mutex_};
+    waiters_.erase(at);
+    return told;
+}
+
+void RunWaiters::began(const store::InstanceName& run) {
+    const std::lock_guard lock{mutex_};
+    executing_.insert(run);
+}
+
+void RunWaiters::left(const store::InstanceName& run, const records::Finished* finished) {
+    const std::lock_guard lock{mutex_};
+    if (const auto at = executing_.find(run); at != executing_.end()) executing_.erase(at);
+    const auto [first, last] = waiters_.equal_range(run);
+    for (auto at = first; at != last; ++at) {
+        if (finished) at->second->finished = *finished;
+        at->second->look = true;
+        at->second->changed.set();
+    }
+}
+
+void RunWaiters::changed(const store::InstanceName& run) {
+    const std::lock_guard lock{mutex_};
+    const auto [first, last] = waiters_.equal_range(run);
+    for (auto at = first; at != last; ++at) at->second->changed.set();
+}
+
+void RunWaiters::heard() {
+    const std::unique_lock looking{looking_, std::try_to_lock};
+    if (!looking) return;
+    std::vector<store::InstanceName> runs;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& [run, waiter] : waiters_)
+            if (!executing_.contains(run) && (runs.empty() || runs.back() != run))
+                runs.push_back(run);
+    }
+    if (runs.empty()) return;
+    const auto tails = store_.tails(runs);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (const auto end = end_of(tails[i])) {
+            const std::lock_guard lock{mutex_};
+            const auto [first, last] = waiters_.equal_range(runs[i]);
+            for (auto at = first; at != last; ++at) {
+                at->second->finished = *end;
+                at->second->changed.set();
+            }
+        } else {
+            changed(runs[i]);
+        }
+    }
+}
+
+}  // namespace pawl::engine

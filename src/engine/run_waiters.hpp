@@ -1,0 +1,50 @@
+/// Those who wait for runs to end, in this process or another.
+#pragma once
+
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "base/latch.hpp"
+#include "engine/run_records.hpp"
+#include "store/store.hpp"
+
+namespace pawl::engine {
+
+/// Thread-safe.
+class RunWaiters {
+public:
+    explicit RunWaiters(store::Store& store) : store_(store) {}
+
+    /// How the run ended; absent when `timeout` passes first. Throws Error (unknown) if there is no
+    /// such run.
+    std::optional<records::Finished> wait(const store::InstanceName& run, Duration timeout);
+    /// True when something may have changed about the run, false when `timeout` passed.
+    bool wait_for_news(const store::InstanceName& run, Duration timeout);
+
+    /// This process executes the run: it will say itself when it has ended.
+    void began(const store::InstanceName& run);
+    /// It does not any more, with what it came to if it has ended.
+    void left(const store::InstanceName& run, const records::Finished* finished = nullptr);
+    void changed(const store::InstanceName& run);
+    /// Another process committed something: looks whether it ended what is waited for.
+    void heard();
+
+private:
+    struct Waiter {
+        base::Latch changed;
+        std::optional<records::Finished> finished;
+        bool look = false;  ///< nobody here will say: it has to look for itself
+    };
+    using Waiters = std::multimap<store::InstanceName, Waiter*>;
+
+    store::Store& store_;
+    std::mutex mutex_;
+    Waiters waiters_;
+    std::multiset<store::InstanceName> executing_;
+    std::mutex looking_;
+};
+
+}  // namespace pawl::engine

@@ -1,0 +1,239 @@
+#include "engine/run_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <pawl/error.hpp>
+
+#include "base/latch.hpp"
+#include "base/uuid.hpp"
+
+namespace pawl::engine {
+namespace {
+
+constexpr Duration queue_patience = std::chrono::seconds{5};
+constexpr Duration pause_after_failure = std::chrono::milliseconds{200};
+// Mail is read in portions, so that one commit does not get too large.
+constexpr std::size_t mail_portion = 2000;
+
+struct Waited {
+    base::Latch answered;
+    store::Answer answer;
+};
+
+class WaitedJob final : public Job {
+public:
+    explicit WaitedJob(std::shared_ptr<Waited> waited) : waited_(std::move(waited)) {}
+    void settled(Owned, store::Answer answer, std::vector<Owned>&) override {
+        waited_->answer = std::move(answer);
+        waited_->answered.set();
+    }
+    void resume(Owned) override {}
+
+private:
+    std::shared_ptr<Waited> waited_;
+};
+
+bool may_pass(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& e) {
+        return e.code() == Code::busy || e.code() == Code::unavailable;
+    } catch (...) {
+        return false;
+    }
+}
+
+store::Answer commit_once(Committer& lane, const store::Commit& commit) {
+    const auto waited = std::make_shared<Waited>();
+    Job::Owned job = std::make_unique<WaitedJob>(waited);
+    job->commit = commit;
+    if (!lane.submit(job, queue_patience)) {
+        store::Answer full;
+        full.error = std::make_exception_ptr(
+            Error{Code::busy, "the commit queue stayed full: the store is slower than the work"});
+        return full;
+    }
+    lane.help();
+    while (!waited->answered.wait_for(base::for_ever)) {
+    }
+    return std::move(waited->answer);
+}
+
+}  // namespace
+
+store::Event entry_of(std::string name, std::string bytes, const Clock& clock,
+                      base::Random& random) {
+    store::Event event;
+    event.id = base::uuid7(clock.now(), random);
+    event.name = std::move(name);
+    event.payload.bytes = std::move(bytes);
+    event.kind = store::EventKind::engine;
+    return event;
+}
+
+store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit commit,
+                              const std::function<bool()>& patience) {
+    auto& lane = commit.append ? lanes.of(std::hash<std::string>{}(commit.append->instance.id))
+                               : lanes.any();
+    for (;;) {
+        auto answer = commit_once(lane, commit);
+        if (answer.fate != store::Fate::failed || !may_pass(answer.error) || !patience())
+            return answer;
+        base::Latch never;
+        never.wait_for(pause_after_failure);
+    }
+}
+
+RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal,
+                     store::Version version)
+    : parts_(std::move(parts)),
+      instance_(item.instance),
+      item_(item.id),
+      fence_(item.fence),
+      envelope_(item.envelope),
+      journal_(std::move(journal)),
+      version_(version) {
+    if (item.mail > 0) {
+        seen_mail_ = item.mail;
+        read_mail();
+    }
+}
+
+void RunWriter::add(const char* name, std::string bytes) {
+    if (bytes.size() > parts_.payload_limit)
+        throw Error{Code::invalid,
+                    fmt::format("run \"{}\": an entry {} has {} bytes, the limit is {} "
+                                "(Options::payload_limit)",
+                                instance_.id, name, bytes.size(), parts_.payload_limit)};
+    const auto entries = version_ + static_cast<store::Version>(pending_.size());
+    if (entries >= parts_.journal_limit)
+        throw Error{Code::invalid,
+                    fmt::format("the journal of run \"{}\" has {} entries, the limit is {} "
+                                "(FunctionOptions::journal_limit): go on in a new run",
+                                instance_.id, entries, parts_.journal_limit)};
+    if (entries >= parts_.journal_limit / 5 * 4 && !std::exchange(warned_, true))
+        parts_.warn(fmt::format("the journal of run \"{}\" of \"{}\" has {} of {} entries",
+                                instance_.id, instance_.type, entries, parts_.journal_limit));
+    pending_.push_back(entry_of(name, std::move(bytes), parts_.clock, parts_.random));
+    journal_.fold(pending_.back());
+}
+
+store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
+    store::Commit commit;
+    word.item = item_;
+    word.fence = fence_;
+    word.seen_mail = seen_mail_;
+    commit.settlements.push_back(std::move(word));
+    commit.envelope = envelope_;
+    if (pending_.empty()) return commit;
+    auto& append = commit.append.emplace();
+    append.instance = instance_;
+    append.expected = version_;
+    append.events = pending_;
+    append.taken = taken_;
+    append.status = static_cast<std::int32_t>(status);
+    return commit;
+}
+
+RunWriter::Written RunWriter::write(store::Commit commit) {
+    const auto count = static_cast<store::Version>(pending_.size());
+    const auto answer = commit_and_wait(parts_.lanes, std::move(commit), parts_.is_held);
+    switch (answer.fate) {
+        case store::Fate::committed:
+            version_ += count;
+            pending_.clear();
+            taken_.clear();
+            must_write_ = false;
+            if (answer.mail > seen_mail_) {
+                seen_mail_ = answer.mail;
+                read_mail();
+            }
+            return Written::yes;
+        case store::Fate::mail_waits:
+            seen_mail_ = answer.mail;
+            read_mail();
+            return Written::mail;
+        case store::Fate::no_run:
+            parent_gone_ = true;
+            return Written::mail;
+        case store::Fate::failed:
+            try {
+                std::rethrow_exception(answer.error);
+            } catch (const std::exception& e) {
+                parts_.warn(fmt::format("run \"{}\" of \"{}\" is given back: {}", instance_.id,
+                                        instance_.type, e.what()));
+            }
+            return Written::lost;
+        default:
+            return Written::lost;
+    }
+}
+
+RunWriter::Written RunWriter::hold() {
+    if (pending_.empty()) return Written::yes;
+    return write(commit_of({.verdict = store::Verdict::hold}, RunStatus::running));
+}
+
+RunWriter::Written RunWriter::suspend(const store::Wake& wake, RunStatus status) {
+    return write(commit_of({.verdict = store::Verdict::suspend, .wake = wake}, status));
+}
+
+RunWriter::Written RunWriter::finish(const records::Finished& finished, RunStatus status) {
+    auto commit = commit_of({.verdict = store::Verdict::ack}, status);
+    if (!commit.append) {
+        commit.append.emplace();
+        commit.append->instance = instance_;
+        commit.append->expected = version_;
+        commit.append->status = static_cast<std::int32_t>(status);
+    }
+    commit.append->events.push_back(
+        entry_of(records::Finished::tag, json::encode(finished), parts_.clock, parts_.random));
+    commit.append->finished = true;
+    if (auto news = news_for_parent(finished)) commit.inbox.push_back(std::move(*news));
+    return write(std::move(commit));
+}
+
+std::optional<store::InboxRow> RunWriter::news_for_parent(const records::Finished& finished) const {
+    const auto& parent = journal_.started().parent;
+    if (!parent || parent->call == 0 || parent_gone_) return std::nullopt;
+    const records::ChildEnded ended{.call = parent->call,
+                                    .status = finished.status,
+                                    .result = finished.result,
+                                    .error = finished.error};
+    store::InboxRow row;
+    row.to = {parent->type, parent->id};
+    row.to_run = true;
+    row.urgent = !finished.result;
+    row.name = records::ChildEnded::tag;
+    row.payload.bytes = json::encode(ended);
+    row.envelope = envelope_;
+    return row;
+}
+
+void RunWriter::read_mail() {
+    for (;;) {
+        const auto rows = parts_.store.inbox(instance_, mail_portion);
+        for (const auto& row : rows) {
+            if (std::ranges::count(taken_, row.position) > 0) continue;
+            taken_.push_back(row.position);
+            pending_.push_back(entry_of(row.name, row.payload.bytes, parts_.clock, parts_.random));
+            journal_.fold(pending_.back());
+        }
+        if (rows.size() < mail_portion) return;
+        // There may be more behind these, which have to go first.
+        const auto count = static_cast<store::Version>(pending_.size());
+        const auto answer = commit_and_wait(
+            parts_.lanes, commit_of({.verdict = store::Verdict::hold}, RunStatus::running),
+            parts_.is_held);
+        if (answer.fate != store::Fate::committed) return;  // the next write says why
+        version_ += count;
+        pending_.clear();
+        taken_.clear();
+        must_write_ = false;
+        seen_mail_ = answer.mail;
+    }
+}
+
+}  // namespace pawl::engine

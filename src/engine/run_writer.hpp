@@ -1,0 +1,97 @@
+/// The pen of whoever holds a run: appends to its journal, and reads the mail that came for it.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <pawl/clock.hpp>
+#include <pawl/function.hpp>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/points.hpp"
+#include "base/random.hpp"
+#include "engine/committer_lanes.hpp"
+#include "engine/run_journal.hpp"
+#include "store/store.hpp"
+
+namespace pawl::engine {
+
+/// An entry of a run's journal, ready to be written.
+store::Event entry_of(std::string name, std::string bytes, const Clock& clock,
+                      base::Random& random);
+
+/// Hands a Commit to the lane of its instance and waits until it is answered. `busy` and
+/// `unavailable` are tried again while `patience` says so; any other error is in the answer.
+store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit commit,
+                              const std::function<bool()>& patience);
+
+/// Used by the thread that executes the run.
+class RunWriter {
+public:
+    struct Parts {
+        store::Store& store;
+        CommitterLanes& lanes;
+        base::Random& random;
+        const Clock& clock;
+        base::AtPoint at_point;
+        std::size_t payload_limit = 0;
+        std::int64_t journal_limit = 0;
+        std::function<bool()> is_held;  ///< whether the claim may still be ours
+        std::function<void(const std::string&)> warn;
+    };
+    RunWriter(Parts parts, const store::Item& item, RunJournal journal, store::Version version);
+
+    const RunJournal& journal() const { return journal_; }
+    store::Version version() const { return version_; }
+
+    /// Adds an entry, to be written with the next commit. Throws Error (invalid) when it, or the
+    /// journal, would be too large.
+    template <class Record>
+    void record(const Record& record, bool repeatable = false) {
+        add(Record::tag, json::encode(record));
+        must_write_ = must_write_ || !repeatable;
+    }
+    /// Whether something is pending that must not come out differently after a crash.
+    bool must_write() const { return must_write_; }
+
+    enum class Written : std::uint8_t {
+        yes,
+        mail,  ///< no: there was mail, and it is read now
+        lost,  ///< the run is not ours any more
+    };
+    /// Makes what is pending durable. `yes` also when mail came: it is read then.
+    Written hold();
+    /// And gives the claim back until `wake`.
+    Written suspend(const store::Wake& wake, RunStatus status);
+    /// And ends the run. `parent` gets to know of it, if it is still there.
+    Written finish(const records::Finished& finished, RunStatus status);
+
+    /// What undoes a run is written however long its journal is.
+    void lift_limit() { parts_.journal_limit = std::numeric_limits<std::int64_t>::max(); }
+
+    /// Reads what waits in the inbox into entries that are pending.
+    void read_mail();
+
+private:
+    void add(const char* name, std::string bytes);
+    store::Commit commit_of(store::Settlement word, RunStatus status);
+    Written write(store::Commit commit);
+    std::optional<store::InboxRow> news_for_parent(const records::Finished& finished) const;
+
+    Parts parts_;
+    const store::InstanceName instance_;
+    const store::ItemId item_;
+    const store::Fence fence_;
+    const store::Envelope envelope_;
+    RunJournal journal_;
+    store::Version version_;
+    std::int64_t seen_mail_ = 0;
+    bool warned_ = false;
+    bool must_write_ = false;
+    bool parent_gone_ = false;
+    std::vector<store::Event> pending_;
+    std::vector<std::int64_t> taken_;  ///< positions of mail that pending entries hold
+};
+
+}  // namespace pawl::engine

@@ -1,0 +1,441 @@
+#include "engine/runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pawl/error.hpp>
+
+#include "base/text.hpp"
+#include "base/uuid.hpp"
+
+namespace pawl::engine {
+namespace {
+
+constexpr Duration queue_patience = std::chrono::seconds{30};
+// A run whose journal no process here can execute is offered again after this long, then longer.
+constexpr Duration first_put_off = std::chrono::seconds{1};
+constexpr Duration longest_put_off = std::chrono::minutes{1};
+
+Uuid random_seed(base::Random& random) {
+    Uuid seed;
+    for (std::size_t half = 0; half < 2; ++half) {
+        const auto bits = random.next();
+        for (std::size_t i = 0; i < 8; ++i)
+            seed.bytes[half * 8 + i] = static_cast<std::uint8_t>(bits >> (8 * i));
+    }
+    return seed;
+}
+
+}  // namespace
+
+const char* name(RunStatus status) {
+    switch (status) {
+        case RunStatus::running:
+            return "running";
+        case RunStatus::suspended:
+            return "suspended";
+        case RunStatus::paused:
+            return "paused";
+        case RunStatus::succeeded:
+            return "succeeded";
+        case RunStatus::failed:
+            return "failed";
+        case RunStatus::cancelled:
+            return "cancelled";
+        case RunStatus::terminated:
+            return "terminated";
+    }
+    return "?";
+}
+
+/// Starts that are waited for together.
+struct Runs::StartBatch {
+    std::mutex mutex;
+    std::size_t left = 0;
+    std::vector<store::Answer> answers;
+    base::Latch over;
+};
+
+class Runs::StartJob final : public Job {
+public:
+    StartJob(Runs& runs, std::shared_ptr<StartBatch> batch, std::size_t at)
+        : runs_(runs), batch_(std::move(batch)), at_(at) {}
+
+    void settled(Owned, store::Answer answer, std::vector<Owned>&) override {
+        const auto& put = commit.append->puts.front();
+        const store::Line line{store::ItemKind::run, commit.append->instance.type, put.name};
+        if (answer.fate == store::Fate::committed)
+            launch(line, answer);
+        else if (put.born_claimed)
+            runs_.parts_.dispatcher.cancel(line);
+        const std::lock_guard lock{batch_->mutex};
+        batch_->answers[at_] = std::move(answer);
+        if (--batch_->left == 0) batch_->over.set();
+    }
+    void resume(Owned) override {}
+
+private:
+    void launch(const store::Line& line, const store::Answer& answer) {
+        const auto& append = *commit.append;
+        const auto& put = append.puts.front();
+        if (!put.born_claimed) return runs_.parts_.dispatcher.released(line, answer.at);
+        store::Item item;
+        item.id = answer.items.front();
+        item.line = line;
+        item.instance = append.instance;
+        item.sequence = answer.version;
+        item.envelope = commit.envelope;
+        item.envelope.causation = append.events.front().id;
+        item.created_at = answer.at;
+        item.attempts = 1;
+        item.session = put.born_claimed->session;
+        item.fence = put.born_claimed->fence;
+        auto prepared = std::make_shared<Prepared>();
+        for (const auto& event : append.events) prepared->journal.fold(event);
+        prepared->version = answer.version;
+        runs_.waiters_.began(append.instance);
+        runs_.parts_.dispatcher.launch(std::move(item), std::move(prepared));
+    }
+
+    Runs& runs_;
+    std::shared_ptr<StartBatch> batch_;
+    std::size_t at_;
+};
+
+Runs::Runs(Parts parts, Options options, const Functions& functions)
+    : parts_(parts),
+      options_(std::move(options)),
+      functions_(functions),
+      stops_(parts.store),
+      waiters_(parts.store) {}
+
+void Runs::on_wanted(std::function<void()> wanted) { stops_.on_wanted(std::move(wanted)); }
+
+store::Commit Runs::start_commit(const Starting& starting, std::vector<store::Event>& events) {
+    const auto& function = *starting.function;
+    base::check_id("id of a run", starting.id);
+    if (starting.input.size() > options_.payload_limit)
+        throw Error{
+            Code::invalid,
+            fmt::format("the input of run \"{}\" of \"{}\" has {} bytes, the limit is {} "
+                        "(Options::payload_limit)",
+                        starting.id, function.name, starting.input.size(), options_.payload_limit)};
+    const records::Started started{
+        .input = {starting.input},
+        .seed = starting.seed ? *starting.seed : random_seed(parts_.random),
+        .version = function.options.version,
+        .parent = starting.parent,
+        .restarted_from = starting.restarted_from};
+    events.push_back(
+        entry_of(records::Started::tag, json::encode(started), parts_.clock, parts_.random));
+    for (auto event : starting.copied) {
+        event.id = base::uuid7(parts_.clock.now(), parts_.random);
+        events.push_back(std::move(event));
+    }
+    store::Commit commit;
+    commit.envelope = starting.envelope;
+    auto& append = commit.append.emplace();
+    append.instance = {function.name, starting.id};
+    append.events = std::move(events);
+    append.status = static_cast<std::int32_t>(RunStatus::running);
+    auto& put = append.puts.emplace_back();
+    put.kind = store::ItemKind::run;
+    put.name = std::to_string(function.options.version);
+    put.payload.bytes = "null";
+    return commit;
+}
+
+std::vector<store::Answer> Runs::start_all(std::vector<Starting> all) {
+    const auto batch = std::make_shared<StartBatch>();
+    batch->left = all.size();
+    batch->answers.resize(all.size());
+    std::vector<Job::Owned> jobs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto job = std::make_unique<StartJob>(*this, batch, i);
+        std::vector<store::Event> events;
+        job->commit = start_commit(all[i], events);
+        jobs.push_back(std::move(job));
+    }
+    Committer* last = nullptr;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        auto& commit = jobs[i]->commit;
+        auto& put = commit.append->puts.front();
+        const store::Line line{store::ItemKind::run, commit.append->instance.type, put.name};
+        put.born_claimed = parts_.dispatcher.reserve(line);
+        auto& lane = parts_.lanes.of(std::hash<std::string>{}(commit.append->instance.id));
+        if (lane.submit(jobs[i], queue_patience)) {
+            if (last && last != &lane) last->wake();
+            last = &lane;
+            continue;
+        }
+        if (put.born_claimed) parts_.dispatcher.cancel(line);
+        const std::lock_guard lock{batch->mutex};
+        batch->answers[i].error = std::make_exception_ptr(
+            Error{Code::busy, "the commit queue stayed full: nothing was started"});
+        if (--batch->left == 0) batch->over.set();
+    }
+    if (last) last->help();
+    while (!batch->over.wait_for(base::for_ever)) {
+    }
+    return std::move(batch->answers);
+}
+
+bool Runs::start(Starting starting) {
+    std::vector<Starting> one;
+    one.push_back(std::move(starting));
+    const auto answers = start_all(std::move(one));
+    const auto& answer = answers.front();
+    if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+    return answer.fate == store::Fate::committed;
+}
+
+void Runs::start_children(const store::Item& parent, std::vector<NewChild> children) {
+    std::vector<Starting> all;
+    for (auto& child : children) {
+        auto& starting = all.emplace_back();
+        starting.function = &functions_.get(child.type);
+        starting.id = child.id;
+        starting.input = std::move(child.input);
+        starting.envelope = parent.envelope;
+        if (child.call != 0)
+            starting.parent = records::Parent{parent.instance.type, parent.instance.id, child.call};
+    }
+    const auto answers = start_all(std::move(all));
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        if (answers[i].fate == store::Fate::failed) std::rethrow_exception(answers[i].error);
+        if (answers[i].fate == store::Fate::committed || children[i].call == 0) continue;
+        // It is there. Unless it is the child that was started before a crash, nobody will tell.
+        const store::InstanceName name{children[i].type, children[i].id};
+        const auto first = parts_.store.journal(name, 0, 1);
+        const auto started =
+            first.empty() ? records::Started{}
+                          : json::decode<records::Started>(first.front().event.payload.bytes);
+        if (started.parent && started.parent->type == parent.instance.type &&
+            started.parent->id == parent.instance.id && started.parent->call == children[i].call)
+            continue;
+        mail(parent.instance, records::ChildEnded::tag,
+             json::encode(records::ChildEnded{
+                 .call = children[i].call,
+                 .status = engine::name(RunStatus::failed),
+                 .result = std::nullopt,
+                 .error = fmt::format("there is a run \"{}\" of \"{}\" that is not this child",
+                                      name.id, name.type)}));
+    }
+}
+
+bool Runs::mail(const store::InstanceName& run, const char* name, std::string bytes) {
+    if (bytes.size() > options_.payload_limit)
+        throw Error{Code::invalid, fmt::format("{} for run \"{}\" has {} bytes, the limit is {} "
+                                               "(Options::payload_limit)",
+                                               name, run.id, bytes.size(), options_.payload_limit)};
+    store::Commit commit;
+    auto& row = commit.inbox.emplace_back();
+    row.to = run;
+    row.to_run = true;
+    row.urgent = true;
+    row.name = name;
+    row.payload.bytes = std::move(bytes);
+    const base::Countdown countdown{queue_patience};
+    const auto answer = commit_and_wait(parts_.lanes, std::move(commit),
+                                        [&] { return countdown.left() > Duration::zero(); });
+    if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+    if (answer.fate != store::Fate::committed) return false;
+    parts_.dispatcher.want();
+    return true;
+}
+
+void Runs::cancel_child(const std::string& type, const std::string& id, const std::string& reason) {
+    mail({type, id}, records::CancelRequested::tag, json::encode(records::CancelRequested{reason}));
+}
+
+bool Runs::run_beside(Task body) {
+    if (!has_threads_) return false;
+    if (options_.executor)
+        options_.executor(std::move(body));
+    else
+        parts_.bodies.post(std::move(body));
+    return true;
+}
+
+std::shared_ptr<Runs::Prepared> Runs::prepared(const store::InstanceName& name,
+                                               const store::Loaded& loaded) {
+    auto prepared = std::make_shared<Prepared>();
+    if (!loaded.row) {
+        prepared->finished = true;
+        return prepared;
+    }
+    prepared->version = loaded.row->version;
+    prepared->finished = loaded.row->finished_at.has_value();
+    try {
+        for (const auto& event : loaded.events) prepared->journal.fold(event);
+    } catch (const std::exception& e) {
+        prepared->error =
+            fmt::format("the journal of run \"{}\" can't be read: {}", name.id, e.what());
+    }
+    return prepared;
+}
+
+std::vector<std::shared_ptr<void>> Runs::prepare(const std::vector<store::Item>& items) {
+    std::vector<store::LoadRequest> wanted;
+    for (const auto& item : items) {
+        wanted.push_back({.instance = item.instance, .use_snapshot = false});
+        waiters_.began(item.instance);
+    }
+    std::vector<store::Loaded> loaded;
+    try {
+        loaded = parts_.store.load(wanted);
+    } catch (...) {
+        for (const auto& item : items) waiters_.left(item.instance);
+        throw;
+    }
+    std::vector<std::shared_ptr<void>> out;
+    for (std::size_t i = 0; i < items.size(); ++i)
+        out.push_back(prepared(items[i].instance, loaded[i]));
+    return out;
+}
+
+void Runs::execute(const HeldPtr& held) {
+    auto keep = options_.keep_alive ? options_.keep_alive() : nullptr;
+    Task task = [this, held, keep = std::move(keep)] { perform(held); };
+    if (options_.executor && has_threads_)
+        options_.executor(std::move(task));
+    else
+        parts_.threads.post(std::move(task));
+}
+
+void Runs::perform(const HeldPtr& held) {
+    if (!parts_.dispatcher.begin(held)) return waiters_.left(held->item.instance);
+    auto prepared = std::static_pointer_cast<Prepared>(std::move(held->prepared));
+    try {
+        if (prepared->finished) {
+            parts_.dispatcher.settle(held, {.item = held->item.id, .fence = held->item.fence});
+            return waiters_.left(held->item.instance);
+        }
+        if (!prepared->error.empty()) return put_off(held, prepared->error);
+        run_function(held, *prepared);
+    } catch (const std::exception& e) {
+        // Of the engine itself: the store can't be read, perhaps. The run is as it was.
+        log(LogLevel::warning,
+            fmt::format("run \"{}\" of \"{}\" is given back: {}", held->item.instance.id,
+                        held->item.instance.type, e.what()));
+        waiters_.left(held->item.instance);
+        parts_.dispatcher.give_back({held});
+    }
+}
+
+void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
+    const auto& item = held->item;
+    const auto& function = functions_.get(item.line.type);
+    RunWriter writer{
+        {.store = parts_.store,
+         .lanes = parts_.lanes,
+         .random = parts_.random,
+         .clock = parts_.clock,
+         .at_point = options_.at_point,
+         .payload_limit = options_.payload_limit,
+         .journal_limit = function.options.journal_limit,
+         .is_held = [this, session = item.session] { return parts_.session.current() == session; },
+         .warn = [this](const std::string& s) { log(LogLevel::warning, s); }},
+        item,
+        std::move(prepared.journal),
+        prepared.version};
+    RunExecution execution{{.store = parts_.store,
+                            .random = parts_.random,
+                            .stops = stops_,
+                            .surroundings = *this,
+                            .at_point = options_.at_point,
+                            .log = options_.log,
+                            .stop = held->stop.get_token()},
+                           writer,
+                           item};
+    Context context{execution};
+    std::optional<std::string> result;
+    std::string error = "something that is not a std::exception";
+    try {
+        const std::string input = writer.journal().started().input.text;
+        result = function.model->run(context, input);
+    } catch (const Unwinding&) {
+    } catch (const Cancelled&) {
+        error = "it was cancelled";
+    } catch (const std::exception& e) {
+        error = base::readable(e.what());
+    } catch (...) {
+    }
+    conclude(held, execution, writer, std::move(result), std::move(error));
+}
+
+void Runs::conclude(const HeldPtr& held, RunExecution& execution, RunWriter& writer,
+                    std::optional<std::string> result, std::string error) {
+    using Flow = RunExecution::Flow;
+    const auto& name = held->item.instance;
+    try {
+        if (execution.flow() == Flow::running) {
+            if (result) execution.check_end();
+            while (result && !writer.journal().cancel_requested()) {
+                const records::Finished finished{.status = engine::name(RunStatus::succeeded),
+                                                 .result = json::Raw{*result},
+                                                 .error = ""};
+                if (finish(held, execution, writer, finished, RunStatus::succeeded)) return;
+            }
+        }
+        const bool ended = execution.flow() == Flow::running ||
+                           execution.flow() == Flow::cancelled || execution.flow() == Flow::undoing;
+        if (ended) {
+            const auto& before = writer.journal().compensating();
+            const bool cancelled = before ? before->status == engine::name(RunStatus::cancelled)
+                                          : writer.journal().cancel_requested();
+            const auto status = cancelled ? RunStatus::cancelled : RunStatus::failed;
+            std::string why = before      ? before->error
+                              : cancelled ? writer.journal().cancel_reason()
+                                          : std::move(error);
+            execution.cancel_children(fmt::format("its parent \"{}\" has ended", name.id));
+            execution.run_compensations(engine::name(status), why);
+            for (const auto& undo : execution.not_undone())
+                why += fmt::format("; \"{}\" could not be done", undo);
+            const records::Finished finished{
+                .status = engine::name(status), .result = std::nullopt, .error = why};
+            while (!finish(held, execution, writer, finished, status)) {
+            }
+            return;
+        }
+    } catch (const Unwinding&) {
+    }
+    if (execution.flow() == Flow::mismatched) return put_off(held, execution.mismatch());
+    waiters_.left(name);
+    if (execution.flow() == Flow::suspended) {
+        parts_.dispatcher.done(held);
+        return parts_.dispatcher.want();
+    }
+    parts_.dispatcher.give_back({held});
+}
+
+// False: mail came first, and has been read.
+bool Runs::finish(const HeldPtr& held, RunExecution& execution, RunWriter& writer,
+                  records::Finished finished, RunStatus status) {
+    switch (writer.finish(finished, status)) {
+        case RunWriter::Written::mail:
+            return false;
+        case RunWriter::Written::lost:
+            execution.lose();
+        case RunWriter::Written::yes:
+            break;
+    }
+    waiters_.left(held->item.instance, &finished);
+    parts_.dispatcher.done(held);
+    if (writer.journal().started().parent) parts_.dispatcher.want();
+    return true;
+}
+
+void Runs::put_off(const HeldPtr& held, const std::string& why) {
+    log(LogLevel::error, why);
+    waiters_.left(held->item.instance);
+    const int tries = std::min(held->item.attempts, 6);
+    parts_.dispatcher.settle(
+        held, {.item = held->item.id,
+               .fence = held->item.fence,
+               .verdict = store::Verdict::retry,
+               .retry_after = std::min(first_put_off * (1 << tries) / 2, longest_put_off),
+               .reason = why});
+}
+
+}  // namespace pawl::engine

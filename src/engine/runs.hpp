@@ -1,0 +1,125 @@
+/// Runs of durable functions: started, executed, told things, waited for.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <pawl/function.hpp>
+#include <pawl/options.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/dispatcher.hpp"
+#include "engine/functions.hpp"
+#include "engine/run_execution.hpp"
+#include "engine/run_waiters.hpp"
+#include "engine/run_writer.hpp"
+#include "engine/stop_timers.hpp"
+
+namespace pawl::engine {
+
+/// Thread-safe.
+class Runs final : public RunSurroundings, public RunItems {
+public:
+    struct Parts {
+        store::Store& store;
+        CommitterLanes& lanes;
+        base::Random& random;
+        const Clock& clock;
+        Dispatcher& dispatcher;
+        base::Pool& bodies;
+        base::Pool& threads;  ///< that functions run on
+        Session& session;
+    };
+    struct Options {
+        std::size_t payload_limit = 0;
+        std::function<void(Task)> executor;
+        std::function<std::shared_ptr<void>()> keep_alive;
+        std::function<void(LogLevel, const std::string&)> log;
+        base::AtPoint at_point;
+    };
+    Runs(Parts parts, Options options, const Functions& functions);
+
+    struct Starting {
+        const RegisteredFunction* function = nullptr;
+        std::string id;
+        std::string input;  ///< encoded
+        store::Envelope envelope;
+        std::optional<records::Parent> parent;
+        std::vector<store::Event> copied;  ///< entries to begin with, after the first
+        std::string restarted_from;
+        std::optional<Uuid> seed;
+    };
+    /// True for a new run, false if there is one of this id. Throws Error.
+    bool start(Starting starting);
+    /// Sends mail to a run. False if it is not there or has ended.
+    bool mail(const store::InstanceName& run, const char* name, std::string bytes);
+    /// Ends a run whatever it does. False if it had ended. Throws Error (unknown).
+    bool terminate(const store::InstanceName& run, const std::string& reason);
+    /// Throws Error (unknown) if there is no run, or no such step in it.
+    void restart(const RegisteredFunction& function, const std::string& id, const std::string& step,
+                 const std::string& new_id);
+
+    std::optional<records::Finished> wait(const store::InstanceName& run, Duration timeout) {
+        return waiters_.wait(run, timeout);
+    }
+    std::optional<std::string> value(const store::InstanceName& run, const std::string& key,
+                                     Duration timeout);
+
+    /// Another process committed something.
+    void heard() { waiters_.heard(); }
+    base::Pause step(Time now) { return stops_.step(now); }
+    void on_wanted(std::function<void()> wanted);
+    /// Whether bodies can run beside their function.
+    void set_threads(bool threads) { has_threads_ = threads; }
+
+    // Of what the dispatcher has claimed.
+    std::vector<std::shared_ptr<void>> prepare(const std::vector<store::Item>& items) override;
+    void execute(const std::shared_ptr<Held>& held) override;
+
+    void start_children(const store::Item& parent, std::vector<NewChild> children) override;
+    void cancel_child(const std::string& type, const std::string& id,
+                      const std::string& reason) override;
+    bool run_beside(Task body) override;
+    bool is_stopping() const override { return parts_.dispatcher.is_stopping(); }
+
+private:
+    /// What an execution begins with.
+    struct Prepared {
+        RunJournal journal;
+        store::Version version = 0;
+        bool finished = false;
+        std::string error;  ///< the journal can't be read
+    };
+    using HeldPtr = std::shared_ptr<Held>;
+    class StartJob;
+    struct StartBatch;
+
+    std::vector<store::Answer> start_all(std::vector<Starting> all);
+    store::Commit start_commit(const Starting& starting, std::vector<store::Event>& events);
+    static std::shared_ptr<Prepared> prepared(const store::InstanceName& name,
+                                              const store::Loaded& loaded);
+    void perform(const HeldPtr& held);
+    void run_function(const HeldPtr& held, Prepared& prepared);
+    void conclude(const HeldPtr& held, RunExecution& execution, RunWriter& writer,
+                  std::optional<std::string> result, std::string error);
+    bool finish(const HeldPtr& held, RunExecution& execution, RunWriter& writer,
+                records::Finished finished, RunStatus status);
+    void put_off(const HeldPtr& held, const std::string& why);
+    void log(LogLevel level, const std::string& text) const {
+        if (options_.log) options_.log(level, text);
+    }
+
+    Parts parts_;
+    const Options options_;
+    const Functions& functions_;
+    StopTimers stops_;
+    RunWaiters waiters_;
+    std::atomic<bool> has_threads_{false};
+};
+
+/// "succeeded", "failed", ...
+const char* name(RunStatus status);
+
+}  // namespace pawl::engine
