@@ -20,6 +20,18 @@ namespace detail {
 /// A result that can be stored: nothing is a std::monostate.
 template <class R>
 using Value = std::conditional_t<std::is_void_v<R>, std::monostate, R>;
+
+/// A value that is given by the user; a literal is a text.
+template <class T>
+std::string encoded_value(const T& value) {
+    if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+        return json::encode(std::string{std::string_view{value}});
+    } else {
+        static_assert(json::travels<T>,
+                      "pawl: a signal or a value is of a type that can't travel as JSON");
+        return json::encode(value);
+    }
+}
 }  // namespace detail
 
 /// Something that can be waited for together with others: made by `Context::later` and its kin,
@@ -190,8 +202,7 @@ public:
     /// A value that outsiders can read and await (`Run::value`): progress, a partial result.
     template <class T>
     void set(std::string_view key, const T& value) {
-        check_travels<T>();
-        execution_->set_value(key, json::encode(value));
+        execution_->set_value(key, detail::encoded_value(value));
     }
 
     /// The store's time when this was first called; the same on every replay.

@@ -172,7 +172,7 @@ public:
     /// Sends a value that the function waits for by name, or will wait for.
     template <class T>
     void signal(std::string_view name, const T& value) const {
-        handle_.signal(name, json::encode(value));
+        handle_.signal(name, detail::encoded_value(value));
     }
     void signal(std::string_view name) const { handle_.signal(name, "null"); }
 

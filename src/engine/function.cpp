@@ -109,7 +109,7 @@ RunList RunHandle::list(Engine& engine, const RunQuery& query) {
 std::optional<std::string> RunHandle::result(Duration timeout) const {
     const auto finished = engine_->impl_->core->runs().wait({type_, id_}, timeout);
     if (!finished) return std::nullopt;
-    if (finished->result) return finished->result->text;
+    if (finished->status == records::succeeded) return finished->result.text;
     throw RunFailed{status_of(finished->status), id_, finished->error};
 }
 
@@ -178,8 +178,10 @@ std::vector<StepSummary> RunHandle::steps() const {
                 summary.attempts = ended.attempts;
                 summary.finished = true;
                 summary.finished_at = entry.at;
-                if (ended.result) summary.result = std::move(ended.result->text);
-                if (ended.error) summary.error = std::move(*ended.error);
+                if (ended.error)
+                    summary.error = std::move(*ended.error);
+                else
+                    summary.result = std::move(ended.result.text);
             }
         }
         if (entries.size() < page) return steps;

@@ -62,13 +62,13 @@ void RunExecution::conclude(Waiting& wait, Ran ran) {
     const int attempts = (recorded ? recorded->attempts : 0) + 1;
     records::Step step{.call = wait.call, .name = wait.branch.name, .attempts = attempts};
     if (!ran.failed) {
-        step.result = json::Raw{std::move(ran.bytes)};
+        step.result.text = std::move(ran.bytes);
         try {
             return writer_.record(step, options.repeatable);
         } catch (const Error& e) {
             // What can't be written can't be had by trying again.
             ran = {.bytes = "", .error = e.what(), .failed = true, .permanent = true};
-            step.result.reset();
+            step.result.text = "null";
         }
     }
     if (ran.permanent || attempts >= options.attempts) {

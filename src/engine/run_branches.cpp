@@ -182,7 +182,7 @@ bool RunExecution::start_some(Waits& waits, std::size_t at_once) {
     return true;
 }
 
-void RunExecution::suspend_until(const Waits& waits, std::size_t at_once) {
+void RunExecution::suspend_until(const Waits& waits, detail::Gathering how, std::size_t at_once) {
     store::Wake wake;
     std::int64_t children = 0;
     bool signals = false;
@@ -193,7 +193,7 @@ void RunExecution::suspend_until(const Waits& waits, std::size_t at_once) {
         signals = signals || wait.branch.kind == Branch::Kind::wait;
     }
     // Not woken for each child: a failed one is urgent, and so is a signal.
-    if (children > 0 && !signals) {
+    if (children > 0 && !signals && how == detail::Gathering::all) {
         const auto portion = static_cast<std::int64_t>((at_once + 1) / 2);
         wake.mail = at_once > 0 ? std::min(children, std::max<std::int64_t>(portion, 1)) : children;
     }
@@ -218,7 +218,7 @@ void RunExecution::run_all(Waits& waits, std::size_t at_once) {
             continue;
         }
         begin_anew();
-        suspend_until(waits, at_once);
+        suspend_until(waits, detail::Gathering::all, at_once);
     }
 }
 
@@ -249,7 +249,7 @@ detail::Gathered RunExecution::run_any(Waits& waits) {
             continue;
         }
         begin_anew();
-        suspend_until(waits, 0);
+        suspend_until(waits, detail::Gathering::any, 0);
     }
 }
 

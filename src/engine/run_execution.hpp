@@ -154,7 +154,7 @@ private:
     void look_at_wait(Waiting& wait, const RecordedCall* recorded, Time now);
     void look_at_call(Waiting& wait, const RecordedCall* recorded);
     bool start_some(Waits& waits, std::size_t at_once);
-    void suspend_until(const Waits& waits, std::size_t at_once);
+    void suspend_until(const Waits& waits, detail::Gathering how, std::size_t at_once);
     void run_all(Waits& waits, std::size_t at_once);
     detail::Gathered run_any(Waits& waits);
     void end_any(Waits& waits, std::size_t first);

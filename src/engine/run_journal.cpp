@@ -83,7 +83,7 @@ const RunJournal::Folds RunJournal::folds_{
          call.permanent = step.permanent;
          call.error = std::move(step.error);
          call.due.reset();
-         if (step.result) call.result = std::move(step.result->text);
+         call.result = std::move(step.result.text);
      }},
     {records::AttemptFailed::tag,
      [](RunJournal& j, const store::Event& e) {
@@ -134,8 +134,8 @@ const RunJournal::Folds RunJournal::folds_{
          auto& call = at->second;
          call.ended = true;
          call.status = std::move(ended.status);
-         if (ended.result)
-             call.result = std::move(ended.result->text);
+         if (call.status == records::succeeded)
+             call.result = std::move(ended.result.text);
          else
              call.error = std::move(ended.error);
      }},

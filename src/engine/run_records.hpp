@@ -10,6 +10,9 @@
 
 namespace pawl::engine::records {
 
+/// The status of a run that has a result.
+inline constexpr const char* succeeded = "succeeded";
+
 /// Who waits for a run: the call of its parent. Empty for a run that was started from outside.
 struct Parent {
     std::string type;
@@ -33,7 +36,7 @@ struct Step {
     int call = 0;  ///< which call of the function, from 1; 0: one that a user's own code acquired
     std::string name;
     int attempts = 1;
-    std::optional<json::Raw> result;
+    json::Raw result{"null"};
     std::optional<std::string> error;
     bool permanent = false;
 };
@@ -91,8 +94,8 @@ struct ChildrenStarted {
 struct ChildEnded {
     static constexpr auto tag = "pawl.child_ended";
     int call = 0;
-    std::string status;
-    std::optional<json::Raw> result;
+    std::string status;  ///< "succeeded", and then it has a result
+    json::Raw result{"null"};
     std::string error;
 };
 
@@ -144,8 +147,8 @@ struct Compensating {
 /// The last entry.
 struct Finished {
     static constexpr auto tag = "pawl.finished";
-    std::string status;
-    std::optional<json::Raw> result;
+    std::string status;  ///< "succeeded", and then it has a result
+    json::Raw result{"null"};
     std::string error;
 };
 

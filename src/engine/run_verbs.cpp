@@ -31,8 +31,7 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
     for (;;) {
         const auto tail = std::move(parts_.store.tails({&run, 1}).front());
         if (!tail.row || tail.row->finished_at) return false;
-        const records::Finished finished{
-            .status = name(RunStatus::terminated), .result = std::nullopt, .error = reason};
+        const records::Finished finished{.status = name(RunStatus::terminated), .error = reason};
         store::Commit commit;
         auto& append = commit.append.emplace();
         append.instance = run;
@@ -50,10 +49,8 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
         waiters_.left(run, &finished);
         if (started.parent && started.parent->call != 0)
             mail({started.parent->type, started.parent->id}, records::ChildEnded::tag,
-                 json::encode(records::ChildEnded{.call = started.parent->call,
-                                                  .status = finished.status,
-                                                  .result = std::nullopt,
-                                                  .error = reason}));
+                 json::encode(records::ChildEnded{
+                     .call = started.parent->call, .status = finished.status, .error = reason}));
         return true;
     }
 }

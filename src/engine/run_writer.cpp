@@ -205,7 +205,7 @@ std::optional<store::InboxRow> RunWriter::news_for_parent(const records::Finishe
     store::InboxRow row;
     row.to = {parent->type, parent->id};
     row.to_run = true;
-    row.urgent = !finished.result;
+    row.urgent = finished.status != records::succeeded;
     row.name = records::ChildEnded::tag;
     row.payload.bytes = json::encode(ended);
     row.envelope = envelope_;

@@ -217,7 +217,6 @@ void Runs::start_children(const store::Item& parent, std::vector<NewChild> child
              json::encode(records::ChildEnded{
                  .call = children[i].call,
                  .status = engine::name(RunStatus::failed),
-                 .result = std::nullopt,
                  .error = fmt::format("there is a run \"{}\" of \"{}\" that is not this child",
                                       name.id, name.type)}));
     }
@@ -392,8 +391,7 @@ void Runs::conclude(const HeldPtr& held, RunExecution& execution, RunWriter& wri
             execution.run_compensations(engine::name(status), why);
             for (const auto& undo : execution.not_undone())
                 why += fmt::format("; \"{}\" could not be done", undo);
-            const records::Finished finished{
-                .status = engine::name(status), .result = std::nullopt, .error = why};
+            const records::Finished finished{.status = engine::name(status), .error = why};
             while (!finish(held, execution, writer, finished, status)) {
             }
             return;

@@ -1,0 +1,268 @@
+// What is done to runs from outside: started twice, cancelled, paused, terminated, restarted.
+#include "engine/fixture.hpp"
+
+namespace pawl::engine_test {
+namespace {
+
+class Runs : public EngineTest {
+protected:
+    static RunFailed failure_of(const auto& run) {
+        try {
+            (void)run.result(0s);
+        } catch (const RunFailed& e) {
+            return e;
+        }
+        ADD_FAILURE() << "it did not fail";
+        return {RunStatus::running, "", ""};
+    }
+    std::unique_ptr<Engine> engine = open();
+};
+INSTANTIATE_TEST_SUITE_P(Stores, Runs, every_store(), name_of);
+
+TEST_P(Runs, AreStartedOnceByTheirId) {
+    std::vector<int> inputs;
+    auto function = engine->add("f", [&](Context& ctx, int in) {
+        ctx.step("s", [&] { inputs.push_back(in); });
+        return in;
+    });
+    function.start("r", 1);
+    function.start("r", 2);
+    engine->run_until_idle();
+    function.start("r", 3);
+    engine->run_until_idle();
+    EXPECT_THAT(inputs, ElementsAre(1));
+    EXPECT_EQ(function.run("r").result(0s), 1);
+}
+
+TEST_P(Runs, AreCancelledBeforeTheirFirstStep) {
+    bool ran = false;
+    auto function = engine->add("f", [&](Context& ctx) { ctx.step("s", [&] { ran = true; }); });
+    auto run = function.start("r");
+    run.cancel("not wanted");
+    engine->run_until_idle();
+    EXPECT_FALSE(ran);
+    EXPECT_EQ(failure_of(run).status(), RunStatus::cancelled);
+    EXPECT_EQ(failure_of(run).reason(), "not wanted");
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+}
+
+TEST_P(Runs, AreCancelledAtTheNextStepAndTheOneThatRunsIsFinished) {
+    std::vector<std::string> done;
+    std::function<void()> meanwhile;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("one", [&] {
+            meanwhile();
+            done.push_back("one");
+        });
+        ctx.step("two", [&] { done.push_back("two"); });
+    });
+    auto run = function.start("r");
+    meanwhile = [&] { run.cancel(); };
+    engine->run_until_idle();
+    EXPECT_THAT(done, ElementsAre("one"));
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+    EXPECT_TRUE(run.steps().front().finished);
+}
+
+TEST_P(Runs, AreCancelledInTheLastStepAndDoNotSucceed) {
+    std::function<void()> meanwhile;
+    auto function = engine->add("f", [&](Context& ctx) { ctx.step("last", [&] { meanwhile(); }); });
+    auto run = function.start("r");
+    meanwhile = [&] { run.cancel(); };
+    engine->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+}
+
+TEST_P(Runs, AreCancelledWhileTheySleep) {
+    auto function = engine->add("f", [](Context& ctx) { ctx.sleep(24h); });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    run.cancel();
+    engine->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+}
+
+TEST_P(Runs, AreCancelledWhileAStepWaitsForItsNextAttempt) {
+    int attempts = 0;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("s", {.base = 1h}, [&] {
+            ++attempts;
+            throw std::runtime_error("no");
+        });
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    run.cancel();
+    engine->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+    EXPECT_EQ(attempts, 1);
+}
+
+TEST_P(Runs, ThatSwallowTheirCancellationAreCancelledAllTheSame) {
+    int caught = 0;
+    auto function = engine->add("f", [&](Context& ctx) {
+        for (int i = 0; i < 3; ++i) {
+            try {
+                ctx.sleep(1h);
+            } catch (...) {
+                ++caught;
+            }
+        }
+        return 1;
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    EXPECT_EQ(caught, 3);  // suspended: every call unwinds
+    run.cancel();
+    engine->run_until_idle();
+    EXPECT_EQ(caught, 6);
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+}
+
+TEST_P(Runs, ArePausedAndGoOn) {
+    std::vector<std::string> done;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("one", [&] { done.push_back("one"); });
+        ctx.sleep(1h);
+        ctx.step("two", [&] { done.push_back("two"); });
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    run.pause();
+    engine->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::paused);
+    advance(*engine, 24h);
+    EXPECT_THAT(done, ElementsAre("one"));
+    run.resume();
+    engine->run_until_idle();
+    EXPECT_THAT(done, ElementsAre("one", "two"));
+    EXPECT_TRUE(run.result(0s));
+}
+
+TEST_P(Runs, AreTerminatedWhateverTheyDo) {
+    bool undone = false;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.compensate("undo", [&] { undone = true; });
+        ctx.sleep(1h);
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    run.signal("unread", 1);
+    run.terminate("out of order");
+    EXPECT_EQ(failure_of(run).status(), RunStatus::terminated);
+    advance(*engine, 2h);
+    EXPECT_FALSE(undone);
+    EXPECT_EQ(run.status(), RunStatus::terminated);
+    EXPECT_THAT(engine->pending(), IsEmpty());
+    EXPECT_EQ(error_of([&] { run.terminate(); }).code(), Code::unknown);
+}
+
+TEST_P(Runs, ThatAreTerminatedInAStepChangeNothingAnyMore) {
+    std::function<void()> meanwhile;
+    bool second = false;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("one", [&] { meanwhile(); });
+        ctx.step("two", [&] { second = true; });
+    });
+    auto run = function.start("r");
+    meanwhile = [&] { run.terminate(); };
+    engine->run_until_idle();
+    EXPECT_FALSE(second);
+    EXPECT_EQ(run.status(), RunStatus::terminated);
+    EXPECT_THAT(names_of(run.journal()), ElementsAre("pawl.started", "pawl.finished"));
+}
+
+TEST_P(Runs, AreRestartedFromAStepWithWhatIsRecordedBeforeIt) {
+    std::vector<std::string> done;
+    bool broken = true;
+    auto function = engine->add("f", [&](Context& ctx, int in) {
+        const auto id = ctx.uuid();
+        ctx.step("one", [&] { done.push_back("one"); });
+        const auto n = ctx.step("two", {.attempts = 1}, [&] {
+            done.push_back("two");
+            if (broken) throw std::runtime_error("broken");
+            return in;
+        });
+        return std::pair{id, n};
+    });
+    auto run = function.start("r", 5);
+    engine->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::failed);
+    broken = false;
+    auto again = run.restart_from("two", "r-2");
+    engine->run_until_idle();
+    EXPECT_THAT(done, ElementsAre("one", "two", "two"));
+    EXPECT_EQ(again.result(0s)->second, 5);
+    EXPECT_EQ(run.status(), RunStatus::failed);
+    EXPECT_THAT(error_of([&] { run.restart_from("three", "r-3"); }).what(),
+                HasSubstr("has no step \"three\""));
+    EXPECT_THAT(error_of([&] { run.restart_from("two", "r-2"); }).what(),
+                HasSubstr("there is a run of that id"));
+}
+
+TEST_P(Runs, AreUndoneLastFirstWhenTheyFail) {
+    std::vector<std::string> done;
+    auto function = engine->add("f", [&](Context& ctx) {
+        const auto doing = [&](const std::string& what) {
+            ctx.step(what, [&] { done.push_back(what); });
+            ctx.compensate("undo " + what, [&done, what] { done.push_back("undo " + what); });
+        };
+        doing("flight");
+        doing("hotel");
+        ctx.step("car", {.attempts = 1}, [] { throw std::runtime_error("no cars"); });
+        doing("never");
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    EXPECT_THAT(done, ElementsAre("flight", "hotel", "undo hotel", "undo flight"));
+    EXPECT_THAT(failure_of(run).reason(), HasSubstr("no cars"));
+    EXPECT_EQ(run.status(), RunStatus::failed);
+}
+
+TEST_P(Runs, AreUndoneWhenTheyAreCancelledAlsoWhenThatTakesSeveralAttempts) {
+    std::vector<std::string> done;
+    int failures = 1;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("a", [&] { done.push_back("a"); });
+        ctx.compensate("undo a", {.base = 1min, .jitter = 0}, [&] {
+            if (failures-- > 0) throw std::runtime_error("not now");
+            done.push_back("undo a");
+        });
+        ctx.compensate("undo b", [&] { done.push_back("undo b"); });
+        ctx.sleep(24h);
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    run.cancel("changed my mind");
+    engine->run_until_idle();
+    EXPECT_THAT(done, ElementsAre("a", "undo b"));
+    advance(*engine, 1min);
+    EXPECT_THAT(done, ElementsAre("a", "undo b", "undo a"));
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+    EXPECT_EQ(failure_of(run).reason(), "changed my mind");
+}
+
+TEST_P(Runs, AreListedByTypeAndStatus) {
+    auto function = engine->add("f", [](Context& ctx, bool fail) {
+        if (fail) ctx.step("s", [] { throw Permanent("no"); });
+        ctx.sleep(1h);
+    });
+    auto other = engine->add("g", [](Context&) {});
+    function.start("good", false);
+    function.start("bad", true);
+    other.start("other");
+    engine->run_until_idle();
+    const auto ids = [](const RunList& list) {
+        std::vector<std::string> out;
+        for (const auto& run : list.runs) out.push_back(run.id);
+        return out;
+    };
+    EXPECT_THAT(ids(function.runs()), ElementsAre("good", "bad"));
+    EXPECT_THAT(ids(function.runs({.statuses = {RunStatus::failed}})), ElementsAre("bad"));
+    EXPECT_THAT(ids(function.runs({.statuses = {RunStatus::suspended, RunStatus::succeeded}})),
+                ElementsAre("good"));
+    EXPECT_THAT(ids(other.runs({.statuses = {RunStatus::succeeded}})), ElementsAre("other"));
+}
+
+}  // namespace
+}  // namespace pawl::engine_test
