@@ -225,15 +225,19 @@ void RunExecution::run_until_first(Waits& waits, const std::vector<std::size_t>&
         }
         try {
             for (auto& [at, ran] : done) {
-                // One that was asked to stop and did is no attempt that failed.
-                if (stopping && ran.failed) continue;
+                // Too late: another was first, or it was asked to stop and did.
+                if (writer_.journal().winner(waits.front().call) || (stopping && ran.failed))
+                    continue;
                 conclude(waits[at], std::move(ran));
+                // The first is it, whatever else ends before the others have stopped.
+                if (waits.size() > 1 && writer_.journal().find(waits[at].call)->ended)
+                    end_any(waits, at);
             }
         } catch (...) {
             if (!failure) failure = std::current_exception();
         }
         if (running == 0) break;
-        if (!stopping && is_some_ended(waits, ready)) {
+        if (!stopping && is_over(waits, ready)) {
             stopping = true;
             for (const auto at : ready) waits[at].stop.request_stop();
         }
@@ -242,8 +246,9 @@ void RunExecution::run_until_first(Waits& waits, const std::vector<std::size_t>&
     if (failure) std::rethrow_exception(failure);
 }
 
-// Whether a branch has ended, by a body, by time, or by mail.
-bool RunExecution::is_some_ended(Waits& waits, const std::vector<std::size_t>& running) try {
+// Whether a branch has ended, by a body, by time or by mail, or all are to stop.
+bool RunExecution::is_over(Waits& waits, const std::vector<std::size_t>& running) try {
+    if (writer_.journal().winner(waits.front().call)) return true;
     const Time now = parts_.store.now();
     const bool mail = std::ranges::any_of(waits, [](const Waiting& wait) {
         return wait.branch.kind == detail::Branch::Kind::wait ||
@@ -252,11 +257,11 @@ bool RunExecution::is_some_ended(Waits& waits, const std::vector<std::size_t>& r
     if (mail) writer_.read_mail();
     if (writer_.journal().cancel_requested() || parts_.surroundings.is_stopping()) return true;
     for (std::size_t at = 0; at < waits.size(); ++at) {
-        const bool runs = std::ranges::count(running, at) > 0;
-        const auto* recorded = writer_.journal().find(waits[at].call);
-        if (runs && !(recorded && recorded->ended)) continue;
+        if (std::ranges::count(running, at) > 0) continue;
         look_at(waits[at], now);
-        if (waits[at].state == Waiting::State::ended) return true;
+        if (waits[at].state != Waiting::State::ended) continue;
+        end_any(waits, at);
+        return true;
     }
     return false;
 } catch (...) {

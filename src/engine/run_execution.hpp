@@ -162,7 +162,7 @@ private:
     // Bodies.
     void run_ready(Waits& waits, detail::Gathering how, std::size_t at_once);
     void run_together(Waits& waits, const std::vector<std::size_t>& ready, std::size_t at_once);
-    bool is_some_ended(Waits& waits, const std::vector<std::size_t>& running);
+    bool is_over(Waits& waits, const std::vector<std::size_t>& running);
     Ran run_body(Waiting& wait, int attempts);
     void conclude(Waiting& wait, Ran ran);
     void run_until_first(Waits& waits, const std::vector<std::size_t>& ready);

@@ -1,0 +1,211 @@
+// Functions on engines with threads: beside each other, across processes, stopped in the middle.
+#include <atomic>
+
+#include "engine/fixture.hpp"
+
+namespace pawl::engine_test {
+namespace {
+
+class Threads : public EngineTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, Threads, every_store(), name_of);
+
+TEST_P(Threads, RunManyFunctionsAndWakeWhoWaits) {
+    auto engine = open({});
+    std::atomic<int> steps{0};
+    auto function = engine->add("f", [&](Context& ctx, int in) {
+        for (int i = 0; i < 3; ++i) ctx.step("s", [&] { ++steps; });
+        return in;
+    });
+    engine->start();
+    std::vector<std::thread> callers;
+    std::atomic<int> right{0};
+    for (int t = 0; t < 8; ++t)
+        callers.emplace_back([&, t] {
+            for (int i = 0; i < 25; ++i) {
+                const int n = t * 100 + i;
+                if (function.start_and_wait("r-" + std::to_string(n), n) == n) ++right;
+            }
+        });
+    for (auto& caller : callers) caller.join();
+    EXPECT_EQ(right, 200);
+    EXPECT_EQ(steps, 600);
+}
+
+TEST_P(Threads, RunBodiesBesideEachOther) {
+    auto engine = open({});
+    Watched<int> inside;
+    auto function = engine->add("f", [&](Context& ctx) {
+        std::vector<Later<int>> all;
+        for (int i = 0; i < 4; ++i)
+            all.push_back(ctx.later("together", [&inside, i] {
+                inside.change([](int& n) { ++n; });
+                // Nobody gets out before all are in.
+                EXPECT_TRUE(inside.wait([](int n) { return n == 4; }));
+                return i;
+            }));
+        return ctx.all(std::move(all));
+    });
+    engine->start();
+    EXPECT_EQ(function.start_and_wait("r"), (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST_P(Threads, StopTheOthersWhenAnyIsDone) {
+    auto engine = open({});
+    std::atomic<bool> stopped{false};
+    auto function = engine->add("f", [&](Context& ctx) {
+        auto first = ctx.any(ctx.later("slow",
+                                       [&](const Attempt& attempt) {
+                                           Watched<bool> asked;
+                                           const std::stop_callback on_stop{
+                                               attempt.stop,
+                                               [&] { asked.change([](bool& b) { b = true; }); }};
+                                           stopped = asked.wait([](bool b) { return b; });
+                                           return 1;
+                                       }),
+                             ctx.later("quick", [] { return 2; }));
+        return static_cast<int>(first.index());
+    });
+    engine->start();
+    EXPECT_EQ(function.start_and_wait("r"), 1);
+    EXPECT_TRUE(stopped);
+}
+
+TEST_P(Threads, EndAnAnyByTimeWhileABodyRuns) {
+    auto engine = open({});
+    auto function = engine->add("f", [&](Context& ctx) {
+        auto first = ctx.any(ctx.later("endless",
+                                       [&](const Attempt& attempt) {
+                                           Watched<bool> asked;
+                                           const std::stop_callback on_stop{
+                                               attempt.stop,
+                                               [&] { asked.change([](bool& b) { b = true; }); }};
+                                           asked.wait([](bool b) { return b; });
+                                           throw std::runtime_error("asked to stop");
+                                       }),
+                             ctx.later_sleep(50ms));
+        return static_cast<int>(first.index());
+    });
+    engine->start();
+    EXPECT_EQ(function.start_and_wait("r"), 1);
+    EXPECT_THAT(function.run("r").steps(), IsEmpty());
+}
+
+TEST_P(Threads, AskABodyToStopAtItsDeadlineOrWhenItsHeartStandsStill) {
+    auto engine = open({});
+    const auto until_asked = [](const Attempt& attempt) {
+        Watched<bool> asked;
+        const std::stop_callback on_stop{attempt.stop,
+                                         [&] { asked.change([](bool& b) { b = true; }); }};
+        return asked.wait([](bool b) { return b; });
+    };
+    auto function = engine->add("f", [&](Context& ctx) {
+        const bool late = ctx.step("late", {.deadline = 20ms}, until_asked);
+        const bool still = ctx.step("still", {.heartbeat = 20ms}, [&](const Attempt& attempt) {
+            attempt.beat();
+            return until_asked(attempt);
+        });
+        return late && still;
+    });
+    engine->start();
+    EXPECT_TRUE(function.start_and_wait("r"));
+}
+
+TEST_P(Threads, GiveARunBackAtItsNextStepWhenTheEngineStops) {
+    if (GetParam() == "memory") GTEST_SKIP() << "nothing of it outlives its engine";
+    std::atomic<int> steps{0};
+    Watched<bool> stopping;
+    const auto shape = [&](Context& ctx) {
+        for (int i = 0; i < 3; ++i)
+            ctx.step("s", [&, i] {
+                ++steps;
+                if (i == 1 && !stopping.get()) stopping.change([](bool& b) { b = true; });
+            });
+        return 7;
+    };
+    {
+        auto engine = open({});
+        auto function = engine->add("f", [&](Context& ctx) {
+            ctx.step("s", [&] { ++steps; });
+            ctx.step("s", [&] {
+                ++steps;
+                stopping.change([](bool& b) { b = true; });
+                // Long enough for the stop to be under way when this returns.
+                EXPECT_TRUE(stopping.wait([](bool b) { return !b; }));
+            });
+            ctx.step("s", [&] { ++steps; });
+            return 7;
+        });
+        engine->start();
+        function.start("r");
+        ASSERT_TRUE(stopping.wait([](bool b) { return b; }));
+        std::thread stop{[&] { EXPECT_TRUE(engine->stop(patience)); }};
+        // A start that comes while it stops shows that it does.
+        ASSERT_TRUE(eventually([&] {
+            return engine->backlog().size() == 1 && engine->backlog().front().claimed == 1;
+        }));
+        std::this_thread::yield();
+        stopping.change([](bool& b) { b = false; });
+        stop.join();
+    }
+    EXPECT_GE(steps, 2);
+    auto engine = open({});
+    auto function = engine->add("f", shape);
+    stopping.change([](bool& b) { b = true; });
+    engine->start();
+    EXPECT_EQ(function.run("r").result(patience), 7);
+    EXPECT_EQ(steps, 3);
+}
+
+class SharedThreads : public SharedEngineTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedThreads, shared_stores(), name_of);
+
+TEST_P(SharedThreads, WaitForARunThatAnotherEngineExecutes) {
+    auto worker = open({});
+    const auto shape = [](Context& ctx, int in) {
+        const int more = ctx.wait<int>("more");
+        return ctx.step("sum", [&] { return in + more; });
+    };
+    worker->add("f", shape);
+    worker->start();
+    auto client = open({.functions = 0});  // it only sends
+    auto function = client->add("f", shape);
+    client->start();
+    auto run = function.start("r", 1);
+    EXPECT_FALSE(run.result(10ms));
+    run.signal("more", 2);
+    EXPECT_EQ(run.result(patience), 3);
+}
+
+TEST_P(SharedThreads, SpreadTheChildrenOfOneParentOverAllProcesses) {
+    Watched<std::map<std::string, int>> handled;
+    std::vector<std::unique_ptr<Engine>> engines;
+    std::vector<Function<int, int>> children;
+    std::vector<Function<std::monostate, int>> parents;
+    children.reserve(2);
+    for (const std::string name : {"one", "two"}) {
+        auto& engine = *engines.emplace_back(open({.functions = 4}));
+        children.push_back(engine.add("child", [&handled, name](Context& ctx, int in) {
+            return ctx.step("s", [&] {
+                handled.change([&](auto& all) { ++all[name]; });
+                // Nobody does all of them alone.
+                handled.wait([](const auto& all) { return all.size() == 2; });
+                return in;
+            });
+        }));
+        const auto* child = &children.back();
+        parents.push_back(engine.add("parent", [child](Context& ctx) {
+            std::vector<Later<int>> all;
+            for (int i = 0; i < 60; ++i)
+                all.push_back(ctx.later_call(*child, "c-" + std::to_string(i), i));
+            int sum = 0;
+            for (const int n : ctx.all(std::move(all))) sum += n;
+            return sum;
+        }));
+    }
+    for (auto& engine : engines) engine->start();
+    EXPECT_EQ(parents.front().start("p").result(patience), 60 * 59 / 2);
+    EXPECT_EQ(handled.get().size(), 2u);
+}
+
+}  // namespace
+}  // namespace pawl::engine_test
