@@ -137,6 +137,7 @@ public:
     std::optional<std::string> value(std::string_view key, Duration timeout) const;
     std::vector<StepSummary> steps() const;
     std::vector<JournalEntry> journal(std::int64_t after, std::size_t limit) const;
+    std::string export_journal() const;
 
 private:
     void mail(const char* name, std::string bytes) const;
@@ -209,6 +210,8 @@ public:
     std::vector<JournalEntry> journal(std::int64_t after = 0, std::size_t limit = 1000) const {
         return handle_.journal(after, limit);
     }
+    /// The whole journal as lines of JSON, for `pawl::testing::replay`.
+    std::string export_journal() const { return handle_.export_journal(); }
 
 private:
     template <class I, class O>

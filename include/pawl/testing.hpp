@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pawl/clock.hpp>
+#include <pawl/detail/replay.hpp>
 #include <pawl/engine.hpp>
 #include <stdexcept>
 #include <string>
@@ -131,6 +132,19 @@ public:
 private:
     W state_{};
 };
+
+/// Runs journals that were recorded in production (`Run::export_journal`, one run or many in a
+/// file) against the code as it is now. Throws Mismatch that names the run and the step where the
+/// code does not fit, and otherwise returns how many runs there were. No step is executed.
+template <pawl::detail::DurableFunction F>
+int replay(F function, std::string_view journals) {
+    pawl::detail::TypedFunction<std::decay_t<F>> model{std::move(function)};
+    const auto replayed = pawl::detail::replay(model, journals);
+    std::string text;
+    for (const auto& mismatch : replayed.mismatches) text += (text.empty() ? "" : "\n") + mismatch;
+    if (!text.empty()) throw Mismatch{text};
+    return replayed.runs;
+}
 
 /// An engine on memory whose clock stands still until it is moved. Nothing runs by itself:
 /// `advance` moves the clock and does everything that is due by then.

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "engine/core.hpp"
 #include "engine/impl.hpp"
+#include "engine/replaying.hpp"
 
 namespace pawl::inline v0 {
 
@@ -191,6 +192,18 @@ std::vector<StepSummary> RunHandle::steps() const {
 
 std::vector<JournalEntry> RunHandle::journal(std::int64_t after, std::size_t limit) const {
     return engine_->journal(type_, id_, after, limit);
+}
+
+std::string RunHandle::export_journal() const {
+    std::string lines;
+    constexpr std::size_t page = 1000;
+    for (std::int64_t after = 0;;) {
+        const auto entries = engine_->impl_->store().journal({type_, id_}, after, page);
+        for (const auto& entry : entries) lines += exported(entry) + '\n';
+        if (lines.empty()) fail_unknown(type_, id_);
+        if (entries.size() < page) return lines;
+        after = entries.back().sequence;
+    }
 }
 
 }  // namespace detail

@@ -124,8 +124,10 @@ void RunExecution::look_at_wait(Waiting& wait, const RecordedCall* recorded, Tim
                 .call = wait.call, .name = name, .until = now + base::at_most_for_ever(*timeout)});
         }
         recorded = journal.find(wait.call);
-        if (recorded && !recorded->ended && recorded->due && *recorded->due <= now)
+        if (recorded && !recorded->ended && recorded->due && *recorded->due <= now) {
+            begin_anew();
             writer_.record(records::Received{.call = wait.call, .name = name, .signal = 0});
+        }
     }
     wait.state = Waiting::State::waiting;
     if (!recorded) return;

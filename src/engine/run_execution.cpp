@@ -90,6 +90,7 @@ void RunExecution::check_end() {
 // Before anything is done that the journal does not hold.
 void RunExecution::begin_anew() {
     const auto& journal = writer_.journal();
+    if (parts_.replay_only) unwind(Flow::suspended);
     if (compensating_) return;
     // It came to its end here before: what is left is to undo it.
     if (journal.compensating()) unwind(Flow::undoing);

@@ -56,7 +56,8 @@ public:
         RunSurroundings& surroundings;
         base::AtPoint at_point;
         std::function<void(LogLevel, const std::string&)> log;
-        std::stop_token stop;  ///< of the claim: asked when the engine's patience ends
+        std::stop_token stop;      ///< of the claim: asked when the engine's patience ends
+        bool replay_only = false;  ///< it ends where the journal does
     };
     RunExecution(Parts parts, RunWriter& writer, const store::Item& item);
 
