@@ -5,6 +5,7 @@
 #include <pawl/error.hpp>
 #include <utility>
 
+#include "base/check.hpp"
 #include "base/text.hpp"
 #include "base/uuid.hpp"
 #include "engine/drafting.hpp"
@@ -377,6 +378,10 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
             break;
         case store::Fate::fence_lost:
             r.error_ = std::make_exception_ptr(FenceLost{});
+            break;
+        case store::Fate::mail_waits:
+        case store::Fate::no_run:
+            base::check(false, "a decision neither settles a run nor sends it mail");
             break;
         case store::Fate::failed:
             r.error_ = answer.error;
