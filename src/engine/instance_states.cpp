@@ -9,7 +9,7 @@
 namespace pawl::engine {
 namespace {
 
-constexpr const char* not_standard = "it threw something that is not a std::exception";
+constexpr const char* not_standard = "something that is not a std::exception";
 
 }  // namespace
 
