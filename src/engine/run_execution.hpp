@@ -15,6 +15,7 @@
 
 #include "base/latch.hpp"
 #include "base/pool.hpp"
+#include "engine/body_crew.hpp"
 #include "engine/run_writer.hpp"
 #include "engine/stop_timers.hpp"
 
@@ -109,12 +110,6 @@ private:
         std::stop_source stop;
     };
     using Waits = std::vector<Waiting>;
-    struct Ran {
-        std::string bytes;
-        std::string error;
-        bool failed = false;
-        bool permanent = false;
-    };
     struct Undo {
         std::string name;
         StepOptions options;
@@ -162,6 +157,7 @@ private:
 
     // Bodies.
     void run_ready(Waits& waits, detail::Gathering how, std::size_t at_once);
+    std::shared_ptr<BodyCrew> crew_of(Waits& waits, const std::vector<std::size_t>& ready);
     void run_together(Waits& waits, const std::vector<std::size_t>& ready, std::size_t at_once);
     bool is_over(Waits& waits, const std::vector<std::size_t>& running);
     Ran run_body(Waiting& wait, int attempts);
