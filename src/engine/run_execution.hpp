@@ -10,11 +10,11 @@
 #include <pawl/options.hpp>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/latch.hpp"
 #include "base/pool.hpp"
+#include "base/threads.hpp"
 #include "engine/body_crew.hpp"
 #include "engine/run_writer.hpp"
 #include "engine/stop_timers.hpp"
@@ -168,7 +168,7 @@ private:
     Parts parts_;
     RunWriter& writer_;
     const store::Item& item_;
-    const std::thread::id thread_ = std::this_thread::get_id();
+    const base::OwnThread thread_;
     Flow flow_ = Flow::running;
     std::string mismatch_;
     const std::string* in_body_ = nullptr;  ///< the step whose body runs on the function's thread
