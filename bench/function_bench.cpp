@@ -25,7 +25,7 @@ int three_steps(Context& ctx) {
 
 Options room_for(int in_flight) {
     Options options;
-    options.functions = static_cast<std::size_t>(std::min(std::max(in_flight, 16), 256));
+    options.functions = static_cast<std::size_t>(std::max(in_flight, 16));
     return options;
 }
 

@@ -47,9 +47,10 @@ public:
         if (was_full) room_.notify_all();
     }
 
-    bool empty() const {
+    bool empty() const { return count() == 0; }
+    std::size_t count() const {
         const std::lock_guard lock{mutex_};
-        return size() == 0;
+        return size();
     }
 
 private:

@@ -1,6 +1,7 @@
 #include "engine/committer.hpp"
 
 #include <pawl/error.hpp>
+#include <thread>
 
 #include "base/points.hpp"
 
@@ -10,6 +11,8 @@ namespace {
 // A group is bounded so that its answers, and everybody behind it, do not wait for ever.
 constexpr std::size_t group_count = 512;
 constexpr std::size_t group_bytes = 8 * 1024 * 1024;
+// How often a caller lets others go first, at most: some microseconds when nobody else wants to.
+constexpr int most_yields = 64;
 
 std::size_t bytes_of(const store::Commit& commit) {
     std::size_t bytes = 256;
@@ -55,11 +58,19 @@ void Committer::wake() {
 
 void Committer::help() {
     if (!threaded_) return flush_all();
+    await_company();
     if (flushing_.try_lock()) {
         const std::lock_guard lock{flushing_, std::adopt_lock};
         flush_one_group();
     }
     if (!queue_.empty()) wake();  // here, if the thread has ended in the meantime
+}
+
+// Those whose Commits were in the last group have just been told, and come back together: the first
+// of them would commit alone, and the others wait for that.
+void Committer::await_company() const {
+    const auto company = last_group_ / 2;
+    for (int i = 0; i < most_yields && queue_.count() < company; ++i) std::this_thread::yield();
 }
 
 void Committer::start() {
@@ -89,6 +100,7 @@ bool Committer::flush_one_group() {
         return jobs.empty() || (jobs.size() < group_count && bytes <= group_bytes);
     });
     if (jobs.empty()) return false;
+    last_group_ = jobs.size();
 
     std::vector<store::Answer> answers(jobs.size());
     commit_group(jobs, answers);

@@ -58,6 +58,7 @@ public:
     void stop();
 
 private:
+    void await_company() const;
     void flush_all();
     bool flush_one_group();
     void settle(std::vector<Job::Owned> jobs, std::vector<store::Answer> answers);
@@ -69,6 +70,7 @@ private:
     base::BoundedQueue<Job::Owned> queue_;
     std::mutex flushing_;
     std::atomic<bool> threaded_{false};
+    std::atomic<std::size_t> last_group_{0};
     base::Loop loop_;
 };
 

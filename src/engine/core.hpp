@@ -10,6 +10,7 @@
 #include "base/loop.hpp"
 #include "base/pool.hpp"
 #include "base/random.hpp"
+#include "base/uuid.hpp"
 #include "engine/committer_lanes.hpp"
 #include "engine/dispatcher.hpp"
 #include "engine/functions.hpp"
@@ -47,6 +48,7 @@ public:
     store::Store& store() { return *store_; }
     const Registry& registry() const { return registry_; }
     Instances& instances() { return instances_; }
+    Uuid fresh_id() { return base::uuid7(clock_.now(), *random_); }
     const Functions& functions() const { return functions_; }
     /// Ready to be used: whatever is added is added.
     Runs& runs();

@@ -122,7 +122,8 @@ void RunHandle::mail(const char* name, std::string bytes) const {
 void RunHandle::signal(std::string_view name, std::string value) const {
     base::check_id("name of a signal", std::string{name});
     mail(records::Signal::tag,
-         json::encode(records::Signal{std::string{name}, {std::move(value)}}));
+         json::encode(records::Signal{
+             std::string{name}, {std::move(value)}, engine_->impl_->core->fresh_id()}));
 }
 
 void RunHandle::cancel(std::string_view reason) const {

@@ -102,6 +102,7 @@ const RunJournal::Folds RunJournal::folds_{
     {records::Signal::tag,
      [](RunJournal& j, const store::Event& e) {
          auto signal = decoded<records::Signal>(e);
+         j.signal_ids_.insert(signal.id);
          j.signals_[signal.name].push_back(std::move(signal.value.text));
      }},
     {records::Received::tag,

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -57,6 +58,7 @@ public:
 
     /// The encoded signal number `number` (from 1) of this name, or nullptr while it has not come.
     const std::string* signal(const std::string& name, int number) const;
+    bool has_signal(const Uuid& id) const { return signal_ids_.contains(id); }
     /// How many signals of this name were received by waits.
     int received(const std::string& name) const;
     /// Which branch of the `any` that began with this call was first.
@@ -72,6 +74,7 @@ private:
     std::unordered_map<int, RecordedCall> calls_;
     int last_call_ = 0;
     std::map<std::string, std::vector<std::string>> signals_;
+    std::set<Uuid> signal_ids_;
     std::map<std::string, int> received_;
     std::unordered_map<int, int> winners_;
     std::optional<std::string> cancel_;

@@ -63,7 +63,8 @@ struct Timer {
 struct Signal {
     static constexpr auto tag = "pawl.signal";
     std::string name;
-    json::Raw value;
+    json::Raw value{"null"};
+    Uuid id;  ///< one that was sent again because its fate was in doubt is the same
 };
 
 /// How a wait ended: with which signal of its name; 0 when its patience did.

@@ -212,12 +212,19 @@ std::optional<store::InboxRow> RunWriter::news_for_parent(const records::Finishe
     return row;
 }
 
+// Sent twice, because nobody could say what had become of the first.
+bool RunWriter::is_known_signal(const store::InboxRow& row) const {
+    return row.name == records::Signal::tag &&
+           journal_.has_signal(json::decode<records::Signal>(row.payload.bytes).id);
+}
+
 void RunWriter::read_mail() {
     for (;;) {
         const auto rows = parts_.store.inbox(instance_, mail_portion);
         for (const auto& row : rows) {
             if (std::ranges::count(taken_, row.position) > 0) continue;
             taken_.push_back(row.position);
+            if (is_known_signal(row)) continue;
             pending_.push_back(entry_of(row.name, row.payload.bytes, parts_.clock, parts_.random));
             journal_.fold(pending_.back());
         }

@@ -77,6 +77,7 @@ private:
     void add(const char* name, std::string bytes);
     store::Commit commit_of(store::Settlement word, RunStatus status);
     Written write(store::Commit commit);
+    bool is_known_signal(const store::InboxRow& row) const;
     std::optional<store::InboxRow> news_for_parent(const records::Finished& finished) const;
 
     Parts parts_;
