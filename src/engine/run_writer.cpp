@@ -94,7 +94,8 @@ RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal,
       fence_(item.fence),
       envelope_(item.envelope),
       journal_(std::move(journal)),
-      version_(version) {
+      version_(version),
+      was_lost_(item.losses > 0) {
     if (item.mail > 0) {
         seen_mail_ = item.mail;
         read_mail();
@@ -173,7 +174,10 @@ RunWriter::Written RunWriter::write(store::Commit commit) {
 
 RunWriter::Written RunWriter::hold() {
     if (pending_.empty()) return Written::yes;
-    return write(commit_of({.verdict = store::Verdict::hold}, RunStatus::running));
+    const auto written = write(
+        commit_of({.verdict = store::Verdict::hold, .got_further = was_lost_}, RunStatus::running));
+    if (written == Written::yes) was_lost_ = false;
+    return written;
 }
 
 RunWriter::Written RunWriter::suspend(const store::Wake& wake, RunStatus status) {

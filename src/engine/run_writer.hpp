@@ -88,6 +88,7 @@ private:
     RunJournal journal_;
     store::Version version_;
     std::int64_t seen_mail_ = 0;
+    bool was_lost_;  ///< with a process, since it got further last
     bool warned_ = false;
     bool must_write_ = false;
     bool parent_gone_ = false;

@@ -53,6 +53,9 @@ struct Settlement {
     /// How much mail its claimant knows of. With `ack` and `suspend` more of it fails the Commit
     /// (mail_waits): nothing that was sent to it may be passed over. Without a value nobody asks.
     std::optional<std::int64_t> seen_mail;
+    /// With `hold`: its losses are forgotten, because its claimant has got further than those who
+    /// were lost.
+    bool got_further = false;
     std::string reason;
     Ending ending = Ending::applied;  ///< with ack: recorded, with `ending_reason`, unless applied
     std::string ending_reason;

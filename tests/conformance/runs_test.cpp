@@ -128,6 +128,34 @@ TEST_P(Runs, WaitAgainAsIfNeverClaimedWhenSuspended) {
     EXPECT_EQ(claim_one(session, runs("1")).attempts, 1);
 }
 
+TEST_P(Runs, ThatGetFurtherForgetTheirLosses) {
+    start("1");
+    for (int i = 0; i < 2; ++i) {
+        claim_one(open_session(5s), runs("1"));
+        clock.advance(6s);
+    }
+    const SessionId session = open_session();
+    EXPECT_TRUE(claim(session, {runs("1")}).lost_ones_wait);
+    const Item run = store
+                         ->claim({.claim = {session, 9},
+                                  .interests = {{runs("1"), 1}},
+                                  .limit = 1,
+                                  .lost_ones = true})
+                         .items.at(0);
+    EXPECT_EQ(run.losses, 2);
+    EXPECT_EQ(commit(on(order("1"), 1).event("A").hold(run)).fate, Fate::committed);
+    EXPECT_EQ(item(run.id)->losses, 2);
+    Commit further = on(order("1"), 2).event("B").hold(run);
+    further.settlements.front().got_further = true;
+    EXPECT_EQ(commit(further).fate, Fate::committed);
+    EXPECT_EQ(item(run.id)->losses, 0);
+    EXPECT_EQ(item(run.id)->losses_alone, 0);
+    EXPECT_EQ(item(run.id)->fence, run.fence);
+    // It is offered with the others again.
+    clock.advance(1h);
+    EXPECT_EQ(claim_one(open_session(), runs("1")).losses, 1);
+}
+
 TEST_P(Runs, SleepForeverWithoutATime) {
     const Item run = start_claimed("1");
     commit(settling().suspend(run));

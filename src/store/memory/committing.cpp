@@ -74,7 +74,15 @@ void suspend(State& state, const Settlement& settlement) {
 }
 
 void settle(State& state, Time now, const Settlement& settlement) {
-    if (settlement.verdict == Verdict::hold) return;
+    if (settlement.verdict == Verdict::hold) {
+        if (settlement.got_further)
+            state.items.change(settlement.item, [](ItemRow& row) {
+                row.item.losses = 0;
+                row.item.losses_alone = 0;
+                row.alone = false;
+            });
+        return;
+    }
     if (settlement.verdict == Verdict::suspend) return suspend(state, settlement);
     const Failure failure{.attempt = state.items.find(settlement.item)->item.attempts,
                           .at = now,

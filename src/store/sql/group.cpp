@@ -75,7 +75,10 @@ void Group::accept_append(const Commit& commit, Answer& answer) {
 void Group::settle(const Settlement& settlement) {
     // Twice in one Commit is once: the first word counts.
     if (!holds_fence(settlement)) return;
-    if (settlement.verdict == Verdict::hold) return;
+    if (settlement.verdict == Verdict::hold) {
+        if (settlement.got_further) rows_.items_further.add({settlement.item});
+        return;
+    }
     GroupItem& item = items_[item_at_.at(settlement.item)];
     item.claimed = false;
     item.last_word = &settlement;

@@ -125,6 +125,7 @@ struct GroupRows {
     Rows removed_items;
     Rows retried_items;
     Rows suspended_items;
+    Rows items_further;
     Rows buried_items;
     Rows timerless;  ///< instances whose timers go, whatever they are
     Rows runless;
@@ -152,6 +153,7 @@ struct GroupRows {
                            &removed_items,
                            &retried_items,
                            &suspended_items,
+                           &items_further,
                            &buried_items,
                            &timerless,
                            &runless,

@@ -67,6 +67,7 @@ void Group::write_item_changes() {
             rows_.removed_failures.add({item.id});
     }
     connection_->post(sql_.items.retry, rows_.retried_items);
+    connection_->post(sql_.items.forget_losses, rows_.items_further);
     connection_->post(sql_.items.suspend, rows_.suspended_items);
     connection_->post(sql_.failures.add, rows_.failures);
     connection_->post(sql_.failures.remove, rows_.removed_failures);

@@ -141,6 +141,8 @@ inline constexpr Statements standard_statements{
          .remove = "DELETE FROM pawl_item WHERE id = $1",
          .retry = "UPDATE pawl_item SET due_at = $2, last_error = $3, failures = failures + 1, "
                   "alone = 0, session = NULL, fence = NULL WHERE id = $1",
+         .forget_losses =
+             "UPDATE pawl_item SET losses = 0, losses_alone = 0, alone = 0 WHERE id = $1",
          .suspend = "UPDATE pawl_item SET due_at = $2, wakes_at_mail = $3, mail = 0, "
                     "attempts = 0, losses = 0, losses_alone = 0, alone = 0, last_error = NULL, "
                     "session = NULL, fence = NULL WHERE id = $1",

@@ -79,14 +79,15 @@ struct Statements {
         /// three above do, in one go and in the order of ids. Where rows have locks, two orders are
         /// a deadlock.
         std::optional<Statement> lock_together;
-        Statement runs;       ///< bulk (type, id of an instance): the id of its run; locks nothing
-        Statement add;        ///< bulk
-        Statement remove;     ///< bulk (id)
-        Statement retry;      ///< bulk (id, due_at, last_error)
-        Statement suspend;    ///< bulk (id, due_at, wakes_at_mail)
-        Statement mail;       ///< bulk (id, how much, 1 when urgent, now)
-        Statement ready;      ///< bulk (line, alone, now, limit): id and due_at, oldest first
-        Statement first_due;  ///< bulk (line, alone): the earliest due_at
+        Statement runs;    ///< bulk (type, id of an instance): the id of its run; locks nothing
+        Statement add;     ///< bulk
+        Statement remove;  ///< bulk (id)
+        Statement retry;   ///< bulk (id, due_at, last_error)
+        Statement forget_losses;  ///< bulk (id)
+        Statement suspend;        ///< bulk (id, due_at, wakes_at_mail)
+        Statement mail;           ///< bulk (id, how much, 1 when urgent, now)
+        Statement ready;          ///< bulk (line, alone, now, limit): id and due_at, oldest first
+        Statement first_due;      ///< bulk (line, alone): the earliest due_at
         /// The same two from a due_at on, the last parameter, where what was claimed before it may
         /// stand in the way (claim_marks.hpp).
         struct FromMark {

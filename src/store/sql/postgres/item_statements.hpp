@@ -57,6 +57,9 @@ inline constexpr Statements::Items item_statements{
                    failures = i.failures + 1, alone = 0, session = NULL, fence = NULL
               FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS k (id, due_at, error)
              WHERE i.id = k.id)",
+    .forget_losses =
+        "UPDATE pawl_item i SET losses = 0, losses_alone = 0, alone = 0 "
+        "FROM unnest($1::bigint[]) AS k (id) WHERE i.id = k.id",
     .suspend = R"(
             UPDATE pawl_item i SET due_at = k.due_at, wakes_at_mail = k.wakes_at_mail, mail = 0,
                    attempts = 0, losses = 0, losses_alone = 0, alone = 0, last_error = NULL,
