@@ -21,8 +21,8 @@ constexpr const char* insert_event =
     "INSERT INTO pawl_event (position, instance, sequence, at, name, kind, encoding, id, payload) "
     "VALUES (?, ?, 1, ?, 2, 0, 1, ?, ?)";
 constexpr const char* insert_item =
-    "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, created_at, due_at, "
-    "encoding, causation, payload) VALUES (?, 1, ?, 1, 0, 0, ?, ?, ?, 1, ?, ?)";
+    "INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, created_at, due_at, "
+    "encoding, causation, payload) VALUES (?, 1, ?, 1, 0, 1, ?, ?, ?, 1, ?, ?)";
 
 // mariadb://user:password@host:port/database, as ./dev writes it.
 struct Server {

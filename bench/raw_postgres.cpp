@@ -96,8 +96,8 @@ RawPostgres::RawPostgres(const PostgresScratch& scratch)
             "FROM unnest($1::bigint[], $2::bytea[], $4::bytea[]) k (ref, id, payload)");
     prepare(
         "items",
-        "INSERT INTO item (id, line, instance, sequence, idx, timer, shard, created_at, due_at, "
-        "encoding, causation, payload) SELECT ref, 1, ref, 1, 0, 0, ref % 1024, $3::bigint, $3, 1, "
+        "INSERT INTO item (id, line, instance, sequence, idx, kind, shard, created_at, due_at, "
+        "encoding, causation, payload) SELECT ref, 1, ref, 1, 0, 1, ref % 1024, $3::bigint, $3, 1, "
         "cause, payload FROM unnest($1::bigint[], $2::bytea[], $4::bytea[]) k (ref, cause, "
         "payload)");
     prepare("begin", "BEGIN");
@@ -112,11 +112,10 @@ RawPostgres::RawPostgres(const PostgresScratch& scratch)
     prepare("event",
             "INSERT INTO event (instance, sequence, at, name, kind, encoding, id, payload) "
             "VALUES ($1::bigint, 1, $2::bigint, 2, 0, 1, $3::bytea, $4::bytea)");
-    prepare(
-        "item",
-        "INSERT INTO item (id, line, instance, sequence, idx, timer, shard, created_at, due_at, "
-        "encoding, causation, payload) VALUES ($1::bigint, 1, $1, 1, 0, 0, $1 % 1024, "
-        "$2::bigint, $2, 1, $3::bytea, $4::bytea)");
+    prepare("item",
+            "INSERT INTO item (id, line, instance, sequence, idx, kind, shard, created_at, due_at, "
+            "encoding, causation, payload) VALUES ($1::bigint, 1, $1, 1, 0, 1, $1 % 1024, "
+            "$2::bigint, $2, 1, $3::bytea, $4::bytea)");
     prepare("update",
             "UPDATE instance SET version = 1, updated_at = $2::bigint WHERE ref = $1::bigint");
 }

@@ -121,9 +121,9 @@ void RawParcels::insert_item(std::int64_t sequence, std::int64_t instance, bool 
     db_.run(insert_event, {++number_, instance, sequence, at, std::int64_t{2},
                            std::string_view{event_id}, nullptr, nullptr, posted});
     db_.run(
-        "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, attempts, "
+        "INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, attempts, "
         "created_at, due_at, session, fence, encoding, causation, payload) "
-        "VALUES (?, 1, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
+        "VALUES (?, 1, ?, ?, 0, 1, ?, ?, ?, ?, ?, ?, 1, ?, ?)",
         {++items_, instance, sequence, instance % 1024, std::int64_t{claimed ? 1 : 0}, at, due,
          session, fence, std::string_view{event_id}, carry});
 }
@@ -154,7 +154,7 @@ void RawParcels::finish(std::int64_t instance) {
     const auto row = db_.rows("SELECT version FROM pawl_instance WHERE ref = ?", {instance});
     if (item.empty() || row.empty() || row.front().front() != 1) std::abort();
     db_.run("DELETE FROM pawl_item WHERE id = ?", {instance});
-    db_.run("DELETE FROM pawl_item WHERE instance = ? AND timer = 1", {instance});
+    db_.run("DELETE FROM pawl_item WHERE instance = ? AND kind = 2", {instance});
     const std::string correlation(36, 'c');
     db_.run(insert_event,
             {++number_, instance, std::int64_t{2}, at, std::int64_t{3}, std::string_view{event_id},
@@ -194,13 +194,13 @@ void RawParcels::add_burden(long count) {
             "VALUES (?, 1, ?, 1, ?, ?)",
             {++instances_, std::string_view{"burden-" + std::to_string(i)}, at, at});
         db_.run(
-            "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, created_at, "
-            "due_at, encoding, payload) VALUES (?, 1, ?, 1, 0, 0, 0, ?, ?, 1, ?)",
+            "INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, created_at, "
+            "due_at, encoding, payload) VALUES (?, 1, ?, 1, 0, 1, 0, ?, ?, 1, ?)",
             {++items_, instances_, at, tomorrow, carry});
         db_.run(
-            "INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, timer, shard, "
+            "INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, kind, shard, "
             "attempts, losses, losses_alone, failures, created_at, died_at, encoding, reason, "
-            "payload) VALUES (?, 1, ?, 1, 0, 0, 0, 1, 0, 0, 0, ?, ?, 1, 'no', ?)",
+            "payload) VALUES (?, 1, ?, 1, 0, 1, 0, 1, 0, 0, 0, ?, ?, 1, 'no', ?)",
             {++items_, instances_, at, at, carry});
     }
     commit();
@@ -245,7 +245,7 @@ long RawAlarms::fire(int batch) {
             {item[1]});
         if (held.empty() || row.front().front() != 1 || events.size() != 1) std::abort();
         db_.run("DELETE FROM pawl_item WHERE id = ?", {item[0]});
-        db_.run("DELETE FROM pawl_item WHERE instance = ? AND timer = 1", {item[1]});
+        db_.run("DELETE FROM pawl_item WHERE instance = ? AND kind = 2", {item[1]});
         const std::string correlation(36, 'c');
         db_.run(insert_event,
                 {++position_, item[1], std::int64_t{2}, at, rung_, std::string_view{event_id},

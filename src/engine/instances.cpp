@@ -381,7 +381,7 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
             break;
         case store::Fate::mail_waits:
         case store::Fate::no_run:
-            base::check(false, "an input settles no run, and sends no mail");
+            base::check(false, "a decision neither settles a run nor sends it mail");
             break;
         case store::Fate::failed:
             r.error_ = answer.error;

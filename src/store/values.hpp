@@ -76,6 +76,9 @@ struct Snapshot {
 };
 
 /// What an instance is, without its events.
+/// Statuses are numbers from 0 to this, so that a set of them is a word of bits.
+inline constexpr std::int32_t highest_status = 62;
+
 struct InstanceRow {
     InstanceName name;
     Version version = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,10 @@ inline Line effects(std::string name) {
 }
 inline Line timers(std::string name) {
     return {.kind = ItemKind::timer, .type = "order", .name = std::move(name)};
+}
+
+inline Line runs(std::string version) {
+    return {.kind = ItemKind::run, .type = "order", .name = std::move(version)};
 }
 
 /// Another id at every call, the same ones in every run of one test.
@@ -60,6 +65,9 @@ public:
                     .key = std::move(key),
                     .after = after});
     }
+    CommitBuilder& run(std::string version = "1") {
+        return put({.kind = ItemKind::run, .name = std::move(version)});
+    }
     CommitBuilder& cancel(std::string key) {
         commit_.append->cancels.push_back(std::move(key));
         return *this;
@@ -74,6 +82,18 @@ public:
     }
     CommitBuilder& finish() {
         commit_.append->finished = true;
+        return *this;
+    }
+    CommitBuilder& status(std::int32_t status) {
+        commit_.append->status = status;
+        return *this;
+    }
+    CommitBuilder& take(std::int64_t position) {
+        commit_.append->taken.push_back(position);
+        return *this;
+    }
+    CommitBuilder& end_run() {
+        commit_.append->ends_run = true;
         return *this;
     }
     CommitBuilder& snapshot(Snapshot snapshot) {
@@ -103,6 +123,27 @@ public:
                        .fence = item.fence,
                        .verdict = Verdict::bury,
                        .reason = std::move(reason)});
+    }
+    CommitBuilder& hold(const Item& item, std::optional<std::int64_t> seen_mail = {}) {
+        return settle({.item = item.id,
+                       .fence = item.fence,
+                       .verdict = Verdict::hold,
+                       .seen_mail = seen_mail});
+    }
+    CommitBuilder& suspend(const Item& item, Wake wake = {},
+                           std::optional<std::int64_t> seen_mail = {}) {
+        return settle({.item = item.id,
+                       .fence = item.fence,
+                       .verdict = Verdict::suspend,
+                       .wake = wake,
+                       .seen_mail = seen_mail});
+    }
+    CommitBuilder& letter(InstanceName to, std::string name = "Hello") {
+        return inbox({.to = std::move(to), .to_run = true, .name = std::move(name)});
+    }
+    CommitBuilder& urgent_letter(InstanceName to, std::string name = "Stop") {
+        return inbox(
+            {.to = std::move(to), .to_run = true, .urgent = true, .name = std::move(name)});
     }
     CommitBuilder& inbox(InboxRow row) {
         commit_.inbox.push_back(std::move(row));

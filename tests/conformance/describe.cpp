@@ -25,18 +25,18 @@ std::string text(const Event& e) {
                        e.payload.bytes);
 }
 std::string text(const InstanceRow& row) {
-    return fmt::format("{} v{} tenant={} unique={} created={} updated={} finished={}",
-                       text(row.name), row.version, row.tenant, row.unique_key,
+    return fmt::format("{} v{} tenant={} unique={} status={} created={} updated={} finished={}",
+                       text(row.name), row.version, row.tenant, row.unique_key, row.status,
                        text(row.created_at), text(row.updated_at), text(row.finished_at));
 }
 std::string text(const Subject& subject, const Item& item) {
     return fmt::format(
         "{} id={} {} key={} {} {} created={} due={} attempts={} losses={}/{} error={} session={} "
-        "fence={}",
+        "fence={} mail={}/{}",
         item_name(item.instance, item.sequence, item.index), subject.name_of(item.id),
         text(item.line), item.key, item.payload.bytes, text(item.envelope), text(item.created_at),
         text(item.due_at), item.attempts, item.losses, item.losses_alone, item.last_error,
-        subject.name_of_session(item.session), item.fence);
+        subject.name_of_session(item.session), item.fence, item.mail, item.wakes_at_mail);
 }
 std::string text(const Subject& subject, const DeadLetter& letter) {
     std::string out = fmt::format("{} reason={} died={}", text(subject, letter.item), letter.reason,
@@ -114,6 +114,8 @@ std::string describe(const Subject& subject, const Answer& answer) {
     if (answer.fate == Fate::committed || answer.fate == Fate::stale ||
         answer.fate == Fate::duplicate)
         out += fmt::format(" version={}", answer.version);
+    if (answer.fate == Fate::committed || answer.fate == Fate::mail_waits)
+        out += fmt::format(" mail={}", answer.mail);
     for (const ItemId id : answer.items) out += " " + subject.name_of(id);
     return out + "\n";
 }
@@ -137,6 +139,14 @@ std::string describe(const Loaded& loaded) {
         out += fmt::format("snapshot {} {} {}\n", loaded.snapshot->sequence,
                            loaded.snapshot->version, loaded.snapshot->payload.bytes);
     for (const auto& event : loaded.events) out += text(event) + "\n";
+    return out;
+}
+
+std::string describe(const std::vector<Tail>& tails) {
+    std::string out;
+    for (const auto& [row, last] : tails)
+        out += "tail " + (row ? text(*row) : "none") + "\n" +
+               (last ? describe(std::vector{*last}) : "");
     return out;
 }
 

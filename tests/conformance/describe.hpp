@@ -32,6 +32,7 @@ std::string describe(const Subject& subject, const Answer& answer);
 std::string describe(const Subject& subject, const Claimed& claimed);
 std::string describe(const InstancePage& page);
 std::string describe(const Loaded& loaded);
+std::string describe(const std::vector<Tail>& tails);
 std::string describe(const std::vector<StoredEvent>& events);
 
 /// Everything that can be seen in the store.

@@ -120,13 +120,30 @@ TEST(DifferentialTest, ReachesEveryCorner) {
         EXPECT_FALSE(comparison.run());
         told += comparison.told();
     }
-    for (const auto fate :
-         {Fate::committed, Fate::stale, Fate::duplicate, Fate::unique_key_taken, Fate::fence_lost})
+    for (const auto fate : {Fate::committed, Fate::stale, Fate::duplicate, Fate::unique_key_taken,
+                            Fate::fence_lost, Fate::mail_waits, Fate::no_run})
         EXPECT_NE(told.find(fmt::format("fate={} ", static_cast<int>(fate))), told.npos)
             << static_cast<int>(fate);
-    for (const std::string corner :
-         {"throws unknown", "lost=true", "losses=1/0", "losses=3/1", "snapshot ", "dead ",
-          "ending ", "message ", " none", "1 of 2", "true", "false", "more\n", "holder=1"})
+    for (const std::string corner : {"throws unknown",
+                                     "lost=true",
+                                     "losses=1/0",
+                                     "losses=3/1",
+                                     "snapshot ",
+                                     "dead ",
+                                     "ending ",
+                                     "message ",
+                                     " none",
+                                     "1 of 2",
+                                     "true",
+                                     "false",
+                                     "more\n",
+                                     "holder=1",
+                                     "mail=2",
+                                     "mail=1/1",
+                                     "mail=1/3",
+                                     "status=3",
+                                     "due=253402300799000000",
+                                     "tail "})
         EXPECT_NE(told.find(corner), told.npos) << corner;
 }
 

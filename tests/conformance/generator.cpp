@@ -16,11 +16,17 @@ using namespace std::chrono_literals;
 struct Generator::Planned {
     Commit commit;                     ///< sessions are the indexes of Subject::sessions
     std::vector<std::string> settled;  ///< the names of the items of its settlements
+    std::optional<InstanceName> run;   ///< of the last of them, if it is one
+    std::vector<std::size_t> taken;    ///< the places of rows in the instance's inbox
 
     Commit for_subject(const Subject& subject) const {
         Commit filled = commit;
         for (std::size_t i = 0; i < settled.size(); ++i)
             filled.settlements[i].item = subject.id_of(settled[i]);
+        if (!taken.empty()) {
+            const auto inbox = subject.store.inbox(commit.append->instance, 1000);
+            for (const auto at : taken) filled.append->taken.push_back(inbox.at(at).position);
+        }
         if (filled.append)
             for (auto& put : filled.append->puts)
                 if (put.born_claimed)
@@ -30,10 +36,12 @@ struct Generator::Planned {
     std::string text() const {
         std::string out = "  Commit";
         if (const auto& a = commit.append) {
-            out += fmt::format(" {}/{} on {}: {} events, input={} unique={}{}{}", a->instance.type,
-                               a->instance.id, a->expected, a->events.size(), a->input_id,
-                               a->unique_key, a->finished ? " finished" : "",
-                               a->snapshot ? " snapshot" : "");
+            out +=
+                fmt::format(" {}/{} on {}: {} events, input={} unique={} status={}{}{}{}",
+                            a->instance.type, a->instance.id, a->expected, a->events.size(),
+                            a->input_id, a->unique_key, a->status, a->finished ? " finished" : "",
+                            a->ends_run ? " ends run" : "", a->snapshot ? " snapshot" : "");
+            for (const auto at : taken) out += fmt::format(" take={}", at);
             for (const auto& key : a->cancels) out += " cancel=" + key;
             for (const auto& put : a->puts)
                 out += fmt::format(" put={}:{}:{}{}", static_cast<int>(put.kind), put.name, put.key,
@@ -43,6 +51,9 @@ struct Generator::Planned {
             out += fmt::format(" settle={}:{}:{}", settled[i],
                                static_cast<int>(commit.settlements[i].verdict),
                                commit.settlements[i].fence);
+        for (const auto& row : commit.inbox)
+            out += fmt::format(" to={}/{}{}{}", row.to.type, row.to.id, row.to_run ? ":run" : "",
+                               row.urgent ? ":urgent" : "");
         return out + "\n";
     }
 };
@@ -61,8 +72,10 @@ InstanceName Generator::instance() {
 }
 
 Line Generator::line() {
-    static const std::vector<std::pair<ItemKind, std::string>> lines{
-        {ItemKind::effect, "Do"}, {ItemKind::effect, "Ship"}, {ItemKind::timer, "Ring"}};
+    static const std::vector<std::pair<ItemKind, std::string>> lines{{ItemKind::effect, "Do"},
+                                                                     {ItemKind::effect, "Ship"},
+                                                                     {ItemKind::timer, "Ring"},
+                                                                     {ItemKind::run, "1"}};
     const auto& [kind, name] = pick(lines);
     return {.kind = kind, .type = chance(80) ? "order" : "refund", .name = name};
 }
@@ -79,7 +92,7 @@ void Generator::plan_puts(Append& append) {
                 .after = some_time()};
         if (put.kind == ItemKind::timer) {
             put.name = "Ring";
-            put.key = pick(std::vector<std::string>{"", "bell", "alarm"});
+            if (!calm_) put.key = pick(std::vector<std::string>{"", "bell", "alarm"});
             if (chance(30)) put.at = clock_.now() + some_time() - 1s;
         } else {
             put.name = chance(50) ? "Do" : "Ship";
@@ -97,7 +110,7 @@ void Generator::plan_writes(Append& append) {
                                  .payload = {std::to_string(below(1000))},
                                  .kind = chance(80) ? EventKind::user : EventKind::engine});
     plan_puts(append);
-    if (chance(20)) append.cancels.push_back(chance(50) ? "bell" : "alarm");
+    if (!calm_ && chance(20)) append.cancels.push_back(chance(50) ? "bell" : "alarm");
     append.finished = chance(10);
     if (chance(20))
         append.snapshot =
@@ -106,19 +119,61 @@ void Generator::plan_writes(Append& append) {
                      .payload = {"state" + std::to_string(below(1000))}};
 }
 
+// An instance has one run at a time, and may be started, ended and started again.
+void Generator::plan_run(Planned& planned) {
+    Append& append = *planned.commit.append;
+    const auto running = reference_.items(
+        {.kind = ItemKind::run, .type = append.instance.type, .id = append.instance.id});
+    if (running.empty() && chance(50) && planned_runs_.insert(append.instance).second) {
+        Put put{.kind = ItemKind::run, .name = "1", .after = chance(50) ? 0s : some_time()};
+        if (sessions_ > 0 && chance(30))
+            put.born_claimed = {static_cast<SessionId>(below(sessions_)), ++last_fence_};
+        append.puts.push_back(std::move(put));
+    }
+    append.ends_run = chance(append.finished ? 50 : 3);
+    if (chance(20)) append.status = static_cast<std::int32_t>(below(4));
+    const auto mail = reference_.inbox(append.instance, 1000).size();
+    for (std::size_t i = 0; i < mail; ++i)
+        if (chance(30)) planned.taken.push_back(i);
+}
+
+void Generator::plan_mail(Planned& planned) {
+    const auto running = reference_.items({.kind = ItemKind::run, .limit = 1000});
+    for (std::size_t i = below(3); i > 0; --i) {
+        InboxRow row{.to_run = true, .urgent = chance(20), .name = "Letter"};
+        row.to = running.empty() || chance(20) ? instance() : pick(running).instance;
+        // Mail to nobody fails the whole Commit: now and then is enough.
+        const bool is_running = std::ranges::count(running, row.to, &Item::instance) > 0;
+        if (!is_running && !planned_runs_.contains(row.to) && (calm_ || chance(80))) continue;
+        planned.commit.inbox.push_back(std::move(row));
+    }
+}
+
 void Generator::plan_settlements(Planned& planned) {
     for (const auto& item : reference_.items({.limit = 1000})) {
         const bool claimed = item.session != 0;
-        if (!chance(claimed ? 15 : 1)) continue;
-        Settlement settlement{.fence = chance(90) ? item.fence : item.fence + 1,
+        const bool run = item.line.kind == ItemKind::run;
+        if (!chance(claimed ? (run ? 40 : 15) : (calm_ ? 0 : 1))) continue;
+        Settlement settlement{.fence = calm_ || chance(90) ? item.fence : item.fence + 1,
                               .retry_after = some_time(),
                               .reason = "reason " + std::to_string(below(3)),
                               .ending_reason = "ending"};
-        settlement.verdict =
-            pick(std::vector{Verdict::ack, Verdict::ack, Verdict::retry, Verdict::bury});
-        settlement.ending = pick(std::vector{Ending::applied, Ending::rejected, Ending::finished});
+        settlement.verdict = pick(std::vector{Verdict::ack, Verdict::retry, Verdict::bury});
+        if (calm_) settlement.verdict = Verdict::ack;
+        if (run && (calm_ || chance(70))) {
+            settlement.verdict =
+                pick(std::vector{Verdict::hold, Verdict::suspend, Verdict::suspend, Verdict::ack});
+            settlement.wake = {.mail = static_cast<std::int64_t>(below(4))};
+            if (chance(40)) settlement.wake.at = clock_.now() + some_time() - 1s;
+            if (calm_ || chance(70))
+                settlement.seen_mail = calm_ || chance(90) ? item.mail : item.mail + 1;
+        }
+        if (!calm_)
+            settlement.ending =
+                pick(std::vector{Ending::applied, Ending::rejected, Ending::finished});
         planned.commit.settlements.push_back(settlement);
         planned.settled.push_back(item_name(item.instance, item.sequence, item.index));
+        planned.run = run ? std::optional{item.instance} : std::nullopt;
         if (planned.settled.size() == 3) return;
     }
 }
@@ -132,22 +187,25 @@ Generator::Planned Generator::plan_commit(std::vector<InstanceName>& finished) {
                            .conversation = chance(20) ? "conv" : "",
                            .tenant = pick(std::vector<std::string>{"", "acme", "other"}),
                            .causation = chance(50) ? id() : Uuid{}};
+    if (chance(25)) plan_mail(planned);
     if (chance(15)) commit.inbox.push_back({.to = instance(), .input_id = "mail", .name = "Pay"});
     if (chance(15))
         commit.messages.push_back({.channel = chance(50) ? "news" : "ledger", .key = "k"});
     if (!planned.settled.empty() && chance(40)) return planned;
 
     Append& append = commit.append.emplace(Append{.instance = instance()});
+    if (planned.run && chance(70)) append.instance = *planned.run;  // a step of it
     const auto row = reference_.load(std::vector<LoadRequest>{{append.instance}})[0].row;
     if (row && row->finished_at) finished.push_back(append.instance);
     const auto name = item_name(append.instance, 0, 0);
     Version& version = planned_versions_.try_emplace(name, row ? row->version : 0).first->second;
-    append.expected = chance(90) ? version : static_cast<Version>(below(5));
-    if (chance(30)) append.input_id = "in-" + std::to_string(below(6));
-    if (chance(20)) append.unique_key = chance(50) ? "red" : "blue";
+    append.expected = calm_ || chance(90) ? version : static_cast<Version>(below(5));
+    if (!calm_ && chance(30)) append.input_id = "in-" + std::to_string(below(6));
+    if (!calm_ && chance(20)) append.unique_key = chance(50) ? "red" : "blue";
     // The engine appends nothing to an instance it sees finished.
     if (std::ranges::count(finished, append.instance) == 0 && chance(85)) {
         plan_writes(append);
+        plan_run(planned);
         if (append.expected == version) version += static_cast<Version>(append.events.size());
         if (append.finished) finished.push_back(append.instance);
     }
@@ -158,6 +216,8 @@ Operation Generator::commit() {
     std::vector<Planned> group;
     std::vector<InstanceName> finished;
     planned_versions_.clear();
+    planned_runs_.clear();
+    calm_ = chance(30);
     std::string text = "commit\n";
     for (std::size_t i = 1 + below(6); i > 0; --i) {
         group.push_back(plan_commit(finished));
@@ -188,7 +248,7 @@ Operation Generator::claim() {
         if (std::ranges::none_of(request.interests, same))
             request.interests.push_back({wanted, 1 + below(4)});
     }
-    request.lost_ones = chance(35);
+    request.lost_ones = chance(40);
     // Only a session that holds nothing else suffers a loss alone.
     const bool own_session = request.lost_ones && chance(60);
     const std::size_t taker = own_session ? sessions_++ : number;
@@ -239,7 +299,8 @@ Operation Generator::release() {
 
 DeadLetterFilter Generator::dead_letter_filter() {
     DeadLetterFilter filter;
-    if (chance(30)) filter.kind = chance(50) ? ItemKind::effect : ItemKind::timer;
+    if (chance(30))
+        filter.kind = pick(std::vector{ItemKind::effect, ItemKind::timer, ItemKind::run});
     if (chance(30)) filter.type = "order";
     if (chance(30)) filter.reason = "son " + std::to_string(below(3));
     if (chance(20)) filter.died_from = clock_.now() - 30s;
@@ -273,6 +334,10 @@ Operation Generator::read() {
                 std::string out;
                 for (const auto& loaded : subject.store.load(requests)) out += describe(loaded);
                 out += describe(subject.store.journal(requests[0].instance, after, 3));
+                out += describe(subject.store.journal_back(requests[0].instance, "A", after, 2));
+                std::vector<InstanceName> names;
+                for (const auto& request : requests) names.push_back(request.instance);
+                out += describe(subject.store.tails(names));
                 const Followed followed = subject.store.follow(subject.follow_cursor, 5);
                 subject.follow_cursor = followed.cursor;
                 return out + describe(followed.events);
@@ -285,6 +350,8 @@ Operation Generator::page() {
     if (chance(30)) filter.id_prefix = std::to_string(below(3));
     if (chance(30)) filter.tenant = "acme";
     if (chance(40)) filter.finished = chance(50);
+    for (std::int32_t status = 0; status < 4; ++status)
+        if (chance(15)) filter.statuses.push_back(status);
     if (chance(20)) filter.created_from = clock_.now() - 1min;
     if (chance(20)) filter.created_before = clock_.now() - 5s;
     return {"page through the instances", [filter](Subject& subject) mutable {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <pawl/clock.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ private:
     Planned plan_commit(std::vector<InstanceName>& finished);
     void plan_writes(Append& append);
     void plan_puts(Append& append);
+    void plan_run(Planned& planned);
+    void plan_mail(Planned& planned);
     void plan_settlements(Planned& planned);
 
     Operation commit();
@@ -62,7 +65,9 @@ private:
     ManualClock& clock_;
     std::size_t operations_ = 0;
     std::size_t sessions_ = 0;
+    bool calm_ = false;  ///< what is planned is what a process that nobody disturbs would do
     Fence last_fence_ = 0;
+    std::set<InstanceName> planned_runs_;              ///< the same
     std::map<std::string, Version> planned_versions_;  ///< within the group that is being planned
 };
 

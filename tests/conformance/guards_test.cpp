@@ -32,6 +32,10 @@ protected:
         const Line line{ItemKind::effect, "work", "Work"};
         claimed_ = claim_one(open_session(), line);
 
+        commit(on({"work", "2"}, 0).event("A").run());
+        const Item run = claim_one(open_session(), {ItemKind::run, "work", "1"});
+        commit(settling().letter({"work", "2"}));
+
         Settlement wrong{.item = claimed_.id, .fence = claimed_.fence + 1};
         return {
             {"version", Fate::stale, [] { return everything(order("existing")).expect(2); }},
@@ -42,6 +46,9 @@ protected:
             {"input id", Fate::duplicate,
              [] { return everything(order("old")).expect(1).input("seen"); }},
             {"fence", Fate::fence_lost, [wrong] { return everything(order("bad")).settle(wrong); }},
+            {"mail", Fate::mail_waits,
+             [run] { return everything(order("bad")).suspend(run, {}, 0); }},
+            {"run", Fate::no_run, [] { return everything(order("bad")).letter({"work", "1"}); }},
         };
     }
     Item claimed_;
@@ -411,7 +418,7 @@ class SharedRaces : public SharedStoreTest {
 protected:
     static constexpr std::size_t size = 4;
     // Somebody else is faster with the instance, the item or the new name at this position.
-    enum class Race { version, new_instance, input, unique_key, fence, session };
+    enum class Race { version, new_instance, input, unique_key, fence, session, mail, run };
 
     static Commit plain(const InstanceName& name, Version expected) {
         return on(name, expected).event("Happened").effect("Do");
@@ -456,6 +463,20 @@ protected:
                     other->release(std::vector<std::pair<ItemId, Fence>>{{item.id, item.fence}});
                 return ack;
             }
+            case Race::mail: {
+                commit(on(name, 0).event("Started").run("run" + name.id));
+                const Item run = claim_one(open_session(), runs("run" + name.id));
+                EXPECT_EQ(commit_in(*other, settling().letter(name)).fate, Fate::committed);
+                return on(name, 1).event("Happened").suspend(run, {}, 0);
+            }
+            case Race::run: {
+                const auto target = order(name.id + "-target");
+                commit(on(target, 0).event("Started").run("run" + name.id));
+                create(name);
+                const Commit end = on(target, 1).event("Cancelled").finish().end_run();
+                EXPECT_EQ(commit_in(*other, end).fate, Fate::committed);
+                return on(name, 1).event("Happened").letter(target);
+            }
         }
         return {};
     }
@@ -468,6 +489,10 @@ protected:
             case Race::fence:
             case Race::session:
                 return Fate::fence_lost;
+            case Race::mail:
+                return Fate::mail_waits;
+            case Race::run:
+                return Fate::no_run;
             default:
                 return Fate::stale;
         }
@@ -479,7 +504,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, SharedRaces, testing::ValuesIn(stores_under_tes
 TEST_P(SharedRaces, AreLostAtEveryPositionOfAGroupAndTouchNoOther) {
     int round = 0;
     for (const auto race : {Race::version, Race::new_instance, Race::input, Race::unique_key,
-                            Race::fence, Race::session}) {
+                            Race::fence, Race::session, Race::mail, Race::run}) {
         for (std::size_t position = 0; position < size; ++position) {
             SCOPED_TRACE(std::to_string(static_cast<int>(race)) + " at " +
                          std::to_string(position));

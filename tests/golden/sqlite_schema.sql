@@ -13,7 +13,7 @@ CREATE TABLE pawl_dead_letter (
     instance     INTEGER NOT NULL,
     sequence     INTEGER NOT NULL,
     idx          INTEGER NOT NULL,
-    timer        INTEGER NOT NULL,
+    kind         INTEGER NOT NULL,
     shard        INTEGER NOT NULL,
     attempts     INTEGER NOT NULL,
     losses       INTEGER NOT NULL,
@@ -103,6 +103,7 @@ CREATE TABLE pawl_instance (
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
     finished_at INTEGER,
+    status      INTEGER NOT NULL DEFAULT 0, -- a number that the engine gives it; 0: none
     tenant      TEXT,
     unique_key  BLOB,
     UNIQUE (type, id)
@@ -114,7 +115,7 @@ CREATE TABLE pawl_item (
     instance     INTEGER NOT NULL,
     sequence     INTEGER NOT NULL,
     idx          INTEGER NOT NULL,
-    timer        INTEGER NOT NULL,           -- 1 when the line is one of timers
+    kind         INTEGER NOT NULL,           -- that of its line
     shard        INTEGER NOT NULL,           -- hash of (type, id) of the instance
     alone        INTEGER NOT NULL DEFAULT 0, -- 1: lost with a process twice, offer it alone
     attempts     INTEGER NOT NULL DEFAULT 0,
@@ -125,6 +126,8 @@ CREATE TABLE pawl_item (
     due_at       INTEGER,                    -- NULL while it is claimed
     session      INTEGER,
     fence        INTEGER,
+    mail         INTEGER NOT NULL DEFAULT 0, -- of a run: what came since it was suspended
+    wakes_at_mail INTEGER NOT NULL DEFAULT 0, -- so much of it makes it due
     encoding     INTEGER NOT NULL,
     key          BLOB,
     causation    BLOB,
@@ -140,9 +143,9 @@ CREATE INDEX pawl_item_of_instance ON pawl_item (instance, key);
 CREATE INDEX pawl_item_waiting ON pawl_item (line, alone, due_at) WHERE due_at IS NOT NULL;
 CREATE TABLE pawl_line (
     ref  INTEGER PRIMARY KEY,
-    kind INTEGER NOT NULL,            -- 1 effect, 2 timer
+    kind INTEGER NOT NULL,            -- 1 effect, 2 timer, 3 run
     type INTEGER NOT NULL,            -- pawl_name: the workflow
-    name TEXT NOT NULL,               -- tag of the effect, or of the timer's input
+    name TEXT NOT NULL,               -- tag of the effect or of the timer's input, or version
     UNIQUE (kind, type, name)
 );
 CREATE TABLE pawl_message (

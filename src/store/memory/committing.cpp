@@ -95,6 +95,8 @@ void settle(State& state, Time now, const Settlement& settlement) {
     if (settlement.verdict == Verdict::bury) {
         item.session = 0;
         item.fence = 0;
+        item.mail = 0;
+        item.wakes_at_mail = 0;
         item.last_error = settlement.reason;
         row.failures.push_back(failure);
         state.dead_letters[item.id] = {.item = item,
@@ -145,6 +147,8 @@ void append_events(State& state, Time now, const Append& append, const Envelope&
     }
     row.updated_at = now;
     if (append.finished) row.finished_at = now;
+    base::check(append.status >= 0 && append.status <= highest_status,
+                "a status is a small number");
     if (append.status != 0) row.status = append.status;
     hold_unique_key(state, row, append.unique_key);
     if (!append.input_id.empty()) instance.inputs[append.input_id] = {row.version, now};
@@ -221,9 +225,12 @@ void write_append(State& state, Time now, const Commit& commit, Answer& answer) 
     answer.version = current_version(state, append.instance);
 }
 
-// Mail is counted, and wakes whom it is for if that is suspended and has enough of it.
+// Mail is counted, and wakes whom it is for if that is suspended and has enough of it. A Commit
+// that ends the run it sends mail to has nobody to wake.
 void count_mail(State& state, Time now, const InboxRow& mail) {
-    state.items.change(*state.items.run_of(mail.to), [&](ItemRow& row) {
+    const auto run = state.items.run_of(mail.to);
+    if (!run) return;
+    state.items.change(*run, [&](ItemRow& row) {
         Item& item = row.item;
         ++item.mail;
         if (item.due_at && (mail.urgent || item.mail >= item.wakes_at_mail))

@@ -81,7 +81,8 @@ std::vector<StoredEvent> read_journal_back(const State& state, const InstanceNam
     std::vector<StoredEvent> events;
     const Instance* instance = find(state, name);
     if (!instance) return events;
-    Version sequence = before == 0 ? instance->row.version + 1 : before;
+    const Version end = instance->row.version + 1;
+    Version sequence = before == 0 ? end : std::min(before, end);
     while (--sequence >= 1 && events.size() < limit) {
         const auto& entry = event_at(state, *instance, sequence);
         if (entry.event.name == event) events.push_back(entry);

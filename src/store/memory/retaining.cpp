@@ -18,8 +18,10 @@ bool matches(const DeadLetterFilter& filter, const DeadLetter& letter) {
            (!filter.died_before || letter.died_at < *filter.died_before);
 }
 
-// A keyed timer whose key is taken again was replaced: it must not fire beside its successor.
+// A keyed timer whose key is taken again was replaced: it must not fire beside its successor. Nor
+// does an instance have two runs.
 bool was_replaced(const State& state, const Item& item) {
+    if (item.line.kind == ItemKind::run) return state.items.run_of(item.instance).has_value();
     return item.line.kind == ItemKind::timer && !item.key.empty() &&
            !state.items.timers(item.instance, item.key).empty();
 }
@@ -31,7 +33,8 @@ ItemRow revived(const DeadLetter& letter, Time now) {
     row.item.attempts = 0;
     row.item.losses = 0;
     row.item.losses_alone = 0;
-    row.item.mail = 1;  // what came before it died may wait in its inbox
+    // What came before it died may wait in its inbox.
+    if (row.item.line.kind == ItemKind::run) row.item.mail = 1;
     return row;
 }
 

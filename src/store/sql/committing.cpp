@@ -21,10 +21,16 @@ bool writes_nothing(const Commit& commit) {
            (!commit.append || commit.append->events.empty());
 }
 
+// Mail makes an item due now, as a put does; only who names a time may name one that has passed.
 bool puts_before(const Commit& commit, Time now) {
-    return commit.append && std::ranges::any_of(commit.append->puts, [&](const Put& put) {
-               return put.at && *put.at < now;
-           });
+    const auto suspends = [&](const Settlement& settlement) {
+        return settlement.verdict == Verdict::suspend && settlement.wake.at &&
+               *settlement.wake.at < now;
+    };
+    return std::ranges::any_of(commit.settlements, suspends) ||
+           (commit.append && std::ranges::any_of(commit.append->puts, [&](const Put& put) {
+                return put.at && *put.at < now;
+            }));
 }
 
 // Whether the rows are at fault, and not the disk, the lock or the connection.

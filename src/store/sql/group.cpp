@@ -1,7 +1,6 @@
 #include "store/sql/group.hpp"
 
 #include "base/check.hpp"
-#include "store/sql/shard.hpp"
 
 namespace pawl::store::sql {
 
@@ -11,6 +10,10 @@ void Group::clear() {
     items_.clear();
     item_at_.clear();
     new_items_.clear();
+    runs_.clear();
+    run_at_.clear();
+    new_mail_.clear();
+    run_items_.clear();
     inputs_.clear();
     unique_keys_.clear();
     freed_keys_.clear();
@@ -46,20 +49,25 @@ void Group::apply(Connection& connection, const Run& run, BrokenChains& broken) 
 
 void Group::accept(const Commit& commit, Answer& answer) {
     for (const auto& settlement : commit.settlements) settle(settlement);
+    if (commit.append) accept_append(commit, answer);
     accept_inbox(commit);
     accept_messages(commit);
-    if (!commit.append) return;
+}
 
+void Group::accept_append(const Commit& commit, Answer& answer) {
     const Append& append = *commit.append;
     if (append.events.empty()) {
-        base::check(append.cancels.empty() && append.puts.empty(),
-                    "a Commit without events cancels and puts nothing");
+        base::check(append.cancels.empty() && append.puts.empty() && append.taken.empty(),
+                    "a Commit without events cancels, puts and takes nothing");
         return;
     }
     GroupInstance& instance = instances_[instance_of(append)];
     append_events(commit, instance);
     for (const auto& key : append.cancels) remove_timers(instance, Which::keyed, key);
     if (append.finished) remove_timers(instance, Which::all);
+    for (const auto position : append.taken)
+        rows_.taken_mail.add({position, *instance.type, bytes(instance.name.id)});
+    if (append.ends_run) end_run(instance);
     put_items(commit, instance, answer);
     answer.version = instance.version;
 }
@@ -67,9 +75,11 @@ void Group::accept(const Commit& commit, Answer& answer) {
 void Group::settle(const Settlement& settlement) {
     // Twice in one Commit is once: the first word counts.
     if (!holds_fence(settlement)) return;
+    if (settlement.verdict == Verdict::hold) return;
     GroupItem& item = items_[item_at_.at(settlement.item)];
     item.claimed = false;
     item.last_word = &settlement;
+    if (settlement.verdict == Verdict::suspend) return suspend(item);
     item.removed = settlement.verdict != Verdict::retry;
     if (settlement.verdict != Verdict::ack) {
         rows_.failures.add({item.id, item.attempts, run_.now, text(settlement.reason)});
@@ -78,6 +88,14 @@ void Group::settle(const Settlement& settlement) {
         rows_.endings.add({item.id, item.line, item.instance, static_cast<int>(settlement.ending),
                            run_.now, given_bytes(item.key), given_text(settlement.ending_reason)});
     }
+}
+
+// Mail that came in this group before it was passed over, knowingly.
+void Group::suspend(GroupItem& item) {
+    item.mail = 0;
+    if (item.run == nowhere) return;
+    runs_[item.run].mail = 0;
+    runs_[item.run].urgent = false;
 }
 
 void Group::create(const Commit& commit, GroupInstance& instance) {
@@ -102,6 +120,9 @@ void Group::append_events(const Commit& commit, GroupInstance& instance) {
     }
     instance.is_changed = true;
     if (append.finished) instance.finished_at = run_.now;
+    base::check(append.status >= 0 && append.status <= highest_status,
+                "a status is a small number");
+    if (append.status != 0) instance.status = append.status;
     hold_unique_key(instance, append.unique_key);
     if (!append.input_id.empty()) {
         inputs_[{instance_of(append), append.input_id}] = instance.version;
@@ -138,6 +159,30 @@ void Group::remove_timers(GroupInstance& instance, Which which, std::string_view
         if (which == Which::all || items_[at].key == key) items_[at].removed = true;
     for (const auto at : instance.new_timers)
         if (which == Which::all || new_items_[at].put->key == key) new_items_[at].removed = true;
+    // Those that were not read are removed unseen.
+    if (run_.presumed && which == Which::all && !instance.is_new)
+        rows_.timerless.add({instance.ref});
+}
+
+GroupRun& Group::run_of(const NameView& name) {
+    const auto [at, added] = run_at_.try_emplace(name, static_cast<std::uint32_t>(runs_.size()));
+    if (added) runs_.push_back({.of = name});
+    return runs_[at->second];
+}
+
+bool Group::is_there(const GroupRun& run) const {
+    return run.presumed || (run.item != nowhere && !items_[run.item].removed) ||
+           (run.new_item != nowhere && !new_items_[run.new_item].removed);
+}
+
+void Group::end_run(const GroupInstance& instance) {
+    GroupRun& run = run_of(instance.name);
+    if (run.item != nowhere) items_[run.item].removed = true;
+    if (run.new_item != nowhere) new_items_[run.new_item].removed = true;
+    run.presumed = false;
+    if (run_.presumed && !instance.is_new) rows_.runless.add({instance.ref});
+    rows_.cleared_inboxes.add({*instance.type, bytes(instance.name.id)});
+    for (const auto at : run.letters) new_mail_[at].removed = true;
 }
 
 void Group::put_items(const Commit& commit, GroupInstance& instance, Answer& answer) {
@@ -162,21 +207,37 @@ ItemId Group::put_item(NewItem item, GroupInstance& instance) {
     item.claimed = put.born_claimed && sessions_.at(put.born_claimed->session);
     if (put.kind == ItemKind::timer)
         instance.new_timers.push_back(static_cast<std::uint32_t>(new_items_.size()));
+    if (put.kind == ItemKind::run) {
+        GroupRun& run = run_of(instance.name);
+        // What is presumed may be wrong, and is then judged again.
+        base::check(run_.presumed || !is_there(run), "an instance has one run");
+        run.item = nowhere;
+        run.new_item = static_cast<std::uint32_t>(new_items_.size());
+        run.mail = 0;
+        run.urgent = false;
+    }
     new_items_.push_back(item);
     return item.id;
 }
 
 void Group::accept_inbox(const Commit& commit) {
     for (const auto& row : commit.inbox) {
-        const Envelope& envelope = row.envelope;
-        rows_.inbox.add(
-            {numbers_->next(*connection_, Number::inbox), words_.name(*connection_, row.to.type),
-             bytes(row.to.id), shard_of(row.to.type, row.to.id), run_.now,
-             static_cast<int>(row.payload.encoding), text(row.name), given_bytes(row.input_id),
-             given_bytes(envelope.causation), given_text(envelope.correlation),
-             given_text(envelope.conversation), given_text(envelope.tenant),
-             given_text(envelope.trace), bytes(row.payload.bytes)});
+        GroupRun& run = run_of({row.to.type, row.to.id});
+        run.letters.push_back(static_cast<std::uint32_t>(new_mail_.size()));
+        new_mail_.push_back({.row = &row,
+                             .position = numbers_->next(*connection_, Number::inbox),
+                             .type = words_.name(*connection_, row.to.type)});
+        if (row.to_run) count_mail(row, run);
     }
+}
+
+// However much mail a run gets from a group, its item is written once. A Commit that ends the run
+// it sends mail to has nobody to wake.
+void Group::count_mail(const InboxRow& row, GroupRun& run) {
+    if (!is_there(run)) return;
+    ++run.mail;
+    run.urgent = run.urgent || row.urgent;
+    if (run.item != nowhere) ++items_[run.item].mail;
 }
 
 void Group::accept_messages(const Commit& commit) {

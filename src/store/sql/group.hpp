@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "store/commit.hpp"
@@ -62,6 +63,8 @@ private:
     void read_instances();
     void read_inputs();
     void read_unique_keys();
+    void find_runs();
+    void link_runs();
     void read_items();
     void read_timers();
     void read_item(const Row& row);
@@ -70,17 +73,26 @@ private:
     bool has_settled(const Commit& commit) const;
     void lock_items_together();
     void presume_guards();
+    void presume_items();
+    bool can_presume_append(std::span<const Commit> commits, const Commit& commit);
+    void presume_of_instances();
     static bool is_added_before(std::span<const Commit> commits, const Commit& commit);
 
     // The judgement: guards in their order, on the state after the Commits before.
     Answer judge(const Commit& commit, bool chain_broken) const;
     bool holds_fence(const Settlement& settlement) const;
+    /// What is said to the Commit if one of its claims has mail that it passes over, or none to.
+    std::optional<Answer> judge_mail(const Commit& commit) const;
+    std::int64_t mail_of(const Commit& commit) const;
+    bool has_run(const InstanceName& instance) const;
     std::optional<Version> applied_input(const Append& append) const;
     std::uint32_t instance_of(const Append& append) const;
 
     // What a Commit that passed does to the state, and the rows it will write.
     void accept(const Commit& commit, Answer& answer);
+    void accept_append(const Commit& commit, Answer& answer);
     void settle(const Settlement& settlement);
+    void suspend(GroupItem& item);
     void append_events(const Commit& commit, GroupInstance& instance);
     void create(const Commit& commit, GroupInstance& instance);
     void hold_unique_key(GroupInstance& instance, std::string_view key);
@@ -88,13 +100,19 @@ private:
     void remove_timers(GroupInstance& instance, Which which, std::string_view key = {});
     void put_items(const Commit& commit, GroupInstance& instance, Answer& answer);
     ItemId put_item(NewItem item, GroupInstance& instance);
+    void end_run(const GroupInstance& instance);
+    GroupRun& run_of(const NameView& name);
+    bool is_there(const GroupRun& run) const;
     void accept_inbox(const Commit& commit);
+    void count_mail(const InboxRow& row, GroupRun& run);
     void accept_messages(const Commit& commit);
 
     void write();
     void write_instances();
     void write_item_changes();
     void write_new_items();
+    void write_inbox();
+    void write_mail();
     void write_unique_keys();
 
     const Statements& sql_;
@@ -109,7 +127,11 @@ private:
     std::vector<GroupItem> items_;
     std::unordered_map<ItemId, std::uint32_t> item_at_;
     std::vector<NewItem> new_items_;
-    std::unordered_map<TextOf, Version, TextOfHash> inputs_;              // instance and input id
+    std::vector<GroupRun> runs_;
+    std::unordered_map<NameView, std::uint32_t, NameHash> run_at_;
+    std::vector<NewMail> new_mail_;
+    std::vector<std::pair<std::uint32_t, ItemId>> run_items_;  // in runs_, as they were found
+    std::unordered_map<TextOf, Version, TextOfHash> inputs_;   // instance and input id
     std::unordered_map<NameView, GroupUniqueKey, NameHash> unique_keys_;  // type and key
     std::deque<std::string> freed_keys_;  // what views in unique_keys_ show
     std::unordered_map<SessionId, bool> sessions_;

@@ -7,8 +7,6 @@
 namespace pawl::store::sql {
 namespace {
 
-constexpr std::uint32_t nowhere = ~std::uint32_t{0};
-
 bool is_keyed_timer(const Put& put) { return put.kind == ItemKind::timer && !put.key.empty(); }
 
 }  // namespace
@@ -20,6 +18,7 @@ void Group::read_guards() {
     if (run_.access == Access::read) return;
     // Whoever reaps a session locks it and then its items: so does a group.
     read_sessions();
+    find_runs();
     if (sql_.items.lock_together) {
         lock_items_together();
     } else {
@@ -94,8 +93,38 @@ void Group::read_unique_keys() {
     });
 }
 
+// Mail is for runs, which somebody may hold or end meanwhile: first which they are, then they are
+// locked with the other items, in one order.
+void Group::find_runs() {
+    for (const auto& commit : run_.commits) {
+        for (const auto& row : commit.inbox)
+            if (row.to_run) run_of({row.to.type, row.to.id});
+        if (commit.append && commit.append->ends_run)
+            run_of({commit.append->instance.type, commit.append->instance.id});
+    }
+    if (runs_.empty()) return;
+    rows_.keys.clear();
+    for (const auto& run : runs_)
+        rows_.keys.add({words_.find(*connection_, run.of.type).value_or(0), bytes(run.of.id)});
+    connection_->query(sql_.items.runs, rows_.keys, [&](std::size_t key, const Row& row) {
+        run_items_.emplace_back(static_cast<std::uint32_t>(key), row.number(0));
+    });
+}
+
+// Those that were there, and still are.
+void Group::link_runs() {
+    for (const auto& [run, id] : run_items_) {
+        const auto at = item_at_.find(id);
+        if (at == item_at_.end()) continue;
+        runs_[run].item = at->second;
+        items_[at->second].run = run;
+    }
+}
+
 void Group::read_items() {
     rows_.keys.clear();
+    for (const auto& [run, id] : run_items_)
+        if (item_at_.try_emplace(id, nowhere).second) rows_.keys.add({id});
     for (const auto& commit : run_.commits)
         for (const auto& settlement : commit.settlements)
             if (item_at_.try_emplace(settlement.item, nowhere).second)
@@ -103,6 +132,7 @@ void Group::read_items() {
     connection_->query(sql_.items.lock, rows_.keys,
                        [&](std::size_t, const Row& row) { read_item(row); });
     std::erase_if(item_at_, [](const auto& entry) { return entry.second == nowhere; });
+    link_runs();
 }
 
 void Group::read_item(const Row& row) {
@@ -113,9 +143,9 @@ void Group::read_item(const Row& row) {
     items_.push_back({.id = id,
                       .instance = row.number(1),
                       .line = row.number(2),
-                      .timer = row.number(3) == 1,
                       .claimed = !row.is_null(6),
                       .fence = row.number(7),
+                      .mail = row.number(9),
                       .attempts = row.number(4),
                       .failures = row.number(5),
                       .key = std::string{row.view(8)}});
@@ -180,6 +210,8 @@ void Group::read_sessions() {
 void Group::lock_items_together() {
     rows_.keys.clear();
     std::unordered_map<Ref, std::uint32_t> owner_of;
+    for (const auto& [run, id] : run_items_)
+        if (item_at_.try_emplace(id, nowhere).second) rows_.keys.add({0, id, Value{}});
     for (const auto& commit : run_.commits) {
         for (const auto& settlement : commit.settlements)
             if (item_at_.try_emplace(settlement.item, nowhere).second)
@@ -205,17 +237,19 @@ void Group::lock_items_together() {
     connection_->query(*sql_.items.lock_together, rows_.keys, [&](std::size_t, const Row& row) {
         read_item(row);
         const auto owner = owner_of.find(row.number(1));
-        if (row.number(3) == 1 && owner != owner_of.end())
+        if (row.number(3) == static_cast<int>(ItemKind::timer) && owner != owner_of.end())
             instances_[owner->second].timers.push_back(item_at_.at(row.number(0)));
     });
     std::erase_if(item_at_, [](const auto& entry) { return entry.second == nowhere; });
+    link_runs();
 }
 
 // One that only settles is known by its effect: the items that it would have removed are gone.
 bool Group::has_settled(const Commit& commit) const {
     if (commit.settlements.empty()) return false;
     for (const auto& settlement : commit.settlements)
-        if (settlement.verdict == Verdict::retry || item_at_.contains(settlement.item))
+        if (settlement.verdict == Verdict::retry || settlement.verdict == Verdict::hold ||
+            item_at_.contains(settlement.item))
             return false;
     return true;
 }
@@ -267,12 +301,18 @@ Answer Group::judge(const Commit& commit, bool chain_broken) const {
     const GroupInstance* instance = append ? &instances_[instance_of(*append)] : nullptr;
     const Version current = instance ? instance->version : 0;
     if (!recognised_.empty())
-        if (const auto at = recognised_.find(&commit); at != recognised_.end()) return at->second;
+        if (const auto at = recognised_.find(&commit); at != recognised_.end()) {
+            Answer answer = at->second;
+            answer.mail = mail_of(commit);
+            return answer;
+        }
     if (chain_broken) return {.fate = Fate::stale, .version = current};
 
     for (const auto& settlement : commit.settlements)
         if (!holds_fence(settlement)) return {.fate = Fate::fence_lost};
-    if (!append) return {.fate = Fate::committed};
+    if (auto refusal = judge_mail(commit)) return *std::move(refusal);
+    const auto mail = mail_of(commit);
+    if (!append) return {.fate = Fate::committed, .mail = mail};
 
     if (const auto led_to = applied_input(*append))
         return {.fate = Fate::duplicate, .version = *led_to};
@@ -282,7 +322,32 @@ Answer Group::judge(const Commit& commit, bool chain_broken) const {
         if (key.holder != 0 && key.holder != instance->ref)
             return {.fate = Fate::unique_key_taken, .holder = key.holder_id};
     }
-    return {.fate = Fate::committed, .version = current};
+    return {.fate = Fate::committed, .version = current, .mail = mail};
+}
+
+std::optional<Answer> Group::judge_mail(const Commit& commit) const {
+    for (const auto& settlement : commit.settlements) {
+        const bool ends =
+            settlement.verdict == Verdict::ack || settlement.verdict == Verdict::suspend;
+        const auto mail = items_[item_at_.at(settlement.item)].mail;
+        if (ends && settlement.seen_mail && *settlement.seen_mail != mail)
+            return Answer{.fate = Fate::mail_waits, .mail = mail};
+    }
+    for (const auto& row : commit.inbox)
+        if (row.to_run && !has_run(row.to)) return Answer{.fate = Fate::no_run};
+    return std::nullopt;
+}
+
+// That of its last settlement's item, if it is there.
+std::int64_t Group::mail_of(const Commit& commit) const {
+    if (commit.settlements.empty()) return 0;
+    const auto at = item_at_.find(commit.settlements.back().item);
+    return at == item_at_.end() ? 0 : items_[at->second].mail;
+}
+
+bool Group::has_run(const InstanceName& instance) const {
+    const auto at = run_at_.find({instance.type, instance.id});
+    return at != run_at_.end() && is_there(runs_[at->second]);
 }
 
 bool Group::holds_fence(const Settlement& settlement) const {

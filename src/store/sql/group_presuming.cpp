@@ -1,43 +1,78 @@
 // The quick way: a group that presumes what the guards would find, has the database raise where it
 // is otherwise, and so needs no answer before it commits.
+#include <algorithm>
+#include <unordered_set>
+
 #include "store/sql/group.hpp"
 
 namespace pawl::store::sql {
 namespace {
 
-bool is_plain_ack(const Settlement& settlement) {
-    return settlement.verdict == Verdict::ack && settlement.ending == Ending::applied;
+using Names = std::unordered_set<NameView, NameHash>;
+
+NameView view(const InstanceName& name) { return {name.type, name.id}; }
+
+bool can_be_presumed(const Settlement& settlement) {
+    return settlement.verdict == Verdict::hold || settlement.verdict == Verdict::suspend ||
+           (settlement.verdict == Verdict::ack && settlement.ending == Ending::applied);
 }
 
 // Whether what it does to an instance that exists can be written without reading its timers or
 // keys.
-bool leaves_timers_alone(const Append& append) {
-    if (append.finished || !append.unique_key.empty() || !append.cancels.empty()) return false;
-    for (const auto& put : append.puts)
-        if (put.kind == ItemKind::timer && !put.key.empty()) return false;
-    return true;
+bool names_no_timers(const Append& append) {
+    if (!append.unique_key.empty() || !append.cancels.empty()) return false;
+    return std::ranges::none_of(append.puts, [](const Put& put) {
+        return put.kind == ItemKind::timer && !put.key.empty();
+    });
 }
+
+bool puts_run(const Append& append) {
+    return std::ranges::any_of(append.puts,
+                               [](const Put& put) { return put.kind == ItemKind::run; });
+}
+
+bool sends_to_runs(const Commit& commit) {
+    return std::ranges::any_of(commit.inbox, &InboxRow::to_run);
+}
+
+// How much mail a run has that is settled in the group it gets mail from is found by reading only.
+bool settles_who_gets_mail(std::span<const Commit> commits) {
+    Names targets;
+    for (const auto& commit : commits)
+        for (const auto& row : commit.inbox)
+            if (row.to_run) targets.insert(view(row.to));
+    if (targets.empty()) return false;
+    return std::ranges::any_of(commits, [&](const Commit& commit) {
+        return commit.append && !commit.settlements.empty() &&
+               targets.contains(view(commit.append->instance));
+    });
+}
+
+// The ways in which Presumed::OfInstances::lock finds items.
+enum : std::int64_t { settled_item, timers_of, run_of_instance, run_by_name };
 
 }  // namespace
 
 bool Group::can_presume(std::span<const Commit> commits) {
     if (!sql_.presumed) return false;
     for (const auto& commit : commits) {
-        for (const auto& settlement : commit.settlements)
-            if (!is_plain_ack(settlement)) return false;
-        if (!commit.append) continue;
-        const Append& append = *commit.append;
-        // That there is no such instance, input or key can only be shown by adding it.
-        if (append.events.empty() && (append.expected == 0 || !append.input_id.empty()))
-            return false;
-        if (append.finished && !append.unique_key.empty()) return false;
-        if (append.expected == 0) continue;
-        const NameView name{append.instance.type, append.instance.id};
-        // Behind one of this group that adds it, it has no number yet, and needs none.
-        if (!leaves_timers_alone(append)) return false;
-        if (refs_.find(name) == 0 && !is_added_before(commits, commit)) return false;
+        if (!std::ranges::all_of(commit.settlements, can_be_presumed)) return false;
+        if (sends_to_runs(commit) && !sql_.presumed->of_instances) return false;
+        if (commit.append && !can_presume_append(commits, commit)) return false;
     }
-    return true;
+    return !settles_who_gets_mail(commits);
+}
+
+bool Group::can_presume_append(std::span<const Commit> commits, const Commit& commit) {
+    const Append& append = *commit.append;
+    // That there is no such instance, input or key can only be shown by adding it.
+    if (append.events.empty() && (append.expected == 0 || !append.input_id.empty())) return false;
+    if (append.finished && !append.unique_key.empty()) return false;
+    if (append.expected == 0) return true;
+    if (!names_no_timers(append)) return false;
+    if ((append.finished || append.ends_run) && !sql_.presumed->of_instances) return false;
+    // Behind one of this group that adds it, it has no number yet, and needs none.
+    return refs_.find(view(append.instance)) != 0 || is_added_before(commits, commit);
 }
 
 bool Group::is_added_before(std::span<const Commit> commits, const Commit& commit) {
@@ -53,20 +88,11 @@ bool Group::is_added_before(std::span<const Commit> commits, const Commit& commi
 void Group::presume_guards() {
     Connection& connection = *connection_;
     rows_.keys.clear();
-    rows_.more_keys.clear();
     Rows sessions;
     for (const auto& commit : run_.commits) {
-        for (const auto& settlement : commit.settlements) {
-            const auto next = static_cast<std::uint32_t>(items_.size());
-            if (!item_at_.try_emplace(settlement.item, next).second) continue;
-            // It may have failures: they are removed as if it had.
-            items_.push_back(
-                {.id = settlement.item, .claimed = true, .fence = settlement.fence, .failures = 1});
-            rows_.more_keys.add({settlement.item, settlement.fence});
-        }
         if (!commit.append) continue;
         const Append& append = *commit.append;
-        const NameView name{append.instance.type, append.instance.id};
+        const NameView name = view(append.instance);
         const auto next = static_cast<std::uint32_t>(instances_.size());
         if (!append.unique_key.empty()) unique_keys_.try_emplace({name.type, append.unique_key});
         for (const auto& put : append.puts)
@@ -83,8 +109,61 @@ void Group::presume_guards() {
     }
     connection.post(sql_.presumed->instances, rows_.keys);
     connection.post(sql_.presumed->sessions, sessions);
-    connection.post(sql_.presumed->items, rows_.more_keys);
+    presume_items();
     numbers_->begin(connection);
+}
+
+// An item that is settled has the mail that its claimant knows of; where that says nothing, none.
+void Group::presume_items() {
+    std::vector<std::int64_t> last_settled;  // of items_: the place in the group
+    rows_.keys.clear();
+    rows_.more_keys.clear();
+    for (std::size_t i = 0; i < run_.commits.size(); ++i) {
+        for (const auto& settlement : run_.commits[i].settlements) {
+            const auto next = static_cast<std::uint32_t>(items_.size());
+            const auto [at, added] = item_at_.try_emplace(settlement.item, next);
+            if (added) {
+                const auto mail = settlement.seen_mail.value_or(0);
+                // It may have failures: they are removed as if it had.
+                items_.push_back({.id = settlement.item,
+                                  .claimed = true,
+                                  .fence = settlement.fence,
+                                  .mail = mail,
+                                  .failures = 1});
+                rows_.more_keys.add({settlement.item, settlement.fence, mail});
+                last_settled.push_back(0);
+            }
+            last_settled[at->second] = static_cast<std::int64_t>(i);
+        }
+    }
+    presume_of_instances();
+    if (rows_.keys.empty()) return connection_->post(sql_.presumed->items, rows_.more_keys);
+    for (std::size_t i = 0; i < items_.size(); ++i)
+        rows_.keys.add({settled_item, items_[i].id, items_[i].fence, items_[i].mail, Value{},
+                        last_settled[i]});
+    connection_->post(sql_.presumed->of_instances->lock, rows_.keys);
+}
+
+// What is removed with an instance, and the runs that get mail.
+void Group::presume_of_instances() {
+    Names put_here;
+    for (std::size_t i = 0; i < run_.commits.size(); ++i) {
+        const Commit& commit = run_.commits[i];
+        const auto turn = static_cast<std::int64_t>(i);
+        for (const auto& row : commit.inbox) {
+            if (!row.to_run || put_here.contains(view(row.to))) continue;
+            if (std::exchange(run_of(view(row.to)).presumed, true)) continue;
+            const Ref type = words_.find(*connection_, row.to.type).value_or(0);
+            rows_.keys.add({run_by_name, type, Value{}, Value{}, bytes(row.to.id), turn});
+        }
+        if (!commit.append) continue;
+        const Ref ref = instances_[instance_of(*commit.append)].ref;
+        if (commit.append->finished && ref != 0)
+            rows_.keys.add({timers_of, ref, Value{}, Value{}, Value{}, turn});
+        if (commit.append->ends_run && ref != 0)
+            rows_.keys.add({run_of_instance, ref, Value{}, Value{}, Value{}, turn});
+        if (puts_run(*commit.append)) put_here.insert(view(commit.append->instance));
+    }
 }
 
 void Group::remember_refs() {

@@ -43,6 +43,9 @@ struct TextOfHash {
     }
 };
 
+/// An index of nothing.
+inline constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+
 struct GroupInstance {
     NameView name;
     std::optional<Ref> type;  ///< absent: no instance of this type was ever written
@@ -51,6 +54,7 @@ struct GroupInstance {
     std::optional<Time> finished_at;
     std::string unique_key;
     std::string_view tenant;
+    std::int32_t status = 0;  ///< 0: as before
     bool is_new = false;
     bool is_changed = false;
     bool needs_timers = false;              ///< all of them: a Commit finishes it
@@ -63,14 +67,15 @@ struct GroupItem {
     ItemId id = 0;
     Ref instance = 0;
     Ref line = 0;
-    bool timer = false;
     bool claimed = false;
     bool removed = false;
     Fence fence = 0;
+    std::int64_t mail = 0;
+    std::uint32_t run = nowhere;  ///< in runs_, if mail may come to it
     std::int64_t attempts = 0;
     std::int64_t failures = 0;
     std::string key;
-    const Settlement* last_word = nullptr;  ///< of the group: retry, or bury
+    const Settlement* last_word = nullptr;  ///< of the group: retry, bury or suspend
 };
 
 struct NewItem {
@@ -82,6 +87,24 @@ struct NewItem {
     ItemId id = 0;
     Version sequence = 0;
     bool claimed = false;
+    bool removed = false;
+};
+
+/// The run of an instance that the group sends mail to, ends or puts. It need not be there.
+struct GroupRun {
+    NameView of;
+    std::uint32_t item = nowhere;      ///< in items_
+    std::uint32_t new_item = nowhere;  ///< in new_items_
+    bool presumed = false;             ///< it is there, under a number that is not known
+    std::int64_t mail = 0;             ///< that it gets from this group, since it was suspended
+    bool urgent = false;
+    std::vector<std::uint32_t> letters;  ///< in new_mail_: all that the instance gets
+};
+
+struct NewMail {
+    const InboxRow* row = nullptr;
+    std::int64_t position = 0;
+    Ref type = 0;
     bool removed = false;
 };
 
@@ -101,7 +124,12 @@ struct GroupRows {
     Rows new_items;
     Rows removed_items;
     Rows retried_items;
+    Rows suspended_items;
     Rows buried_items;
+    Rows timerless;  ///< instances whose timers go, whatever they are
+    Rows runless;
+    Rows mailed;
+    Rows mailed_by_name;
     Rows failures;
     Rows removed_failures;
     Rows endings;
@@ -109,14 +137,37 @@ struct GroupRows {
     Rows snapshots;
     Rows freed_keys;
     Rows taken_keys;
+    Rows taken_mail;
+    Rows cleared_inboxes;
     Rows inbox;
     Rows messages;
 
     void clear() {
-        for (Rows* rows :
-             {&keys, &more_keys, &new_instances, &changed_instances, &events, &new_items,
-              &removed_items, &retried_items, &buried_items, &failures, &removed_failures, &endings,
-              &inputs, &snapshots, &freed_keys, &taken_keys, &inbox, &messages})
+        for (Rows* rows : {&keys,
+                           &more_keys,
+                           &new_instances,
+                           &changed_instances,
+                           &events,
+                           &new_items,
+                           &removed_items,
+                           &retried_items,
+                           &suspended_items,
+                           &buried_items,
+                           &timerless,
+                           &runless,
+                           &mailed,
+                           &mailed_by_name,
+                           &failures,
+                           &removed_failures,
+                           &endings,
+                           &inputs,
+                           &snapshots,
+                           &freed_keys,
+                           &taken_keys,
+                           &taken_mail,
+                           &cleared_inboxes,
+                           &inbox,
+                           &messages})
             rows->clear();
     }
 };

@@ -23,7 +23,8 @@ void Group::write() {
     write_new_items();
     connection.reach(points::group_new_items);
     connection.post(sql_.endings.add, rows_.endings);
-    connection.post(sql_.inbox.add, rows_.inbox);
+    write_inbox();
+    write_mail();
     connection.post(sql_.messages.add, rows_.messages);
     numbers_->end(connection);
     connection.reach(points::group_written);
@@ -35,11 +36,12 @@ void Group::write_instances() {
         if (instance.is_new)
             rows_.new_instances.add({instance.ref, *instance.type, bytes(instance.name.id),
                                      instance.version, run_.now, instance.finished_at,
-                                     given_text(instance.tenant),
-                                     given_bytes(instance.unique_key)});
+                                     given_text(instance.tenant), given_bytes(instance.unique_key),
+                                     instance.status});
         else if (instance.is_changed)
             rows_.changed_instances.add({instance.ref, instance.version, run_.now,
-                                         instance.finished_at, given_bytes(instance.unique_key)});
+                                         instance.finished_at, given_bytes(instance.unique_key),
+                                         instance.status});
     }
     connection_->post(sql_.instances.add, rows_.new_instances);
     connection_->post(sql_.instances.update, rows_.changed_instances);
@@ -50,7 +52,10 @@ void Group::write_item_changes() {
     for (const auto& item : items_) {
         const auto verdict = item.last_word ? item.last_word->verdict : Verdict::ack;
         if (!item.removed) {
-            if (item.last_word)
+            if (verdict == Verdict::suspend)
+                rows_.suspended_items.add(
+                    {item.id, item.last_word->wake.at.value_or(never), item.last_word->wake.mail});
+            else if (item.last_word)
                 rows_.retried_items.add({item.id, run_.now + item.last_word->retry_after,
                                          given_text(item.last_word->reason)});
             continue;
@@ -62,10 +67,14 @@ void Group::write_item_changes() {
             rows_.removed_failures.add({item.id});
     }
     connection_->post(sql_.items.retry, rows_.retried_items);
+    connection_->post(sql_.items.suspend, rows_.suspended_items);
     connection_->post(sql_.failures.add, rows_.failures);
     connection_->post(sql_.failures.remove, rows_.removed_failures);
     connection_->post(sql_.dead_letters.bury, rows_.buried_items);
     connection_->post(sql_.items.remove, rows_.removed_items);
+    if (rows_.timerless.empty() && rows_.runless.empty()) return;
+    connection_->post(sql_.presumed->of_instances->remove_timers, rows_.timerless);
+    connection_->post(sql_.presumed->of_instances->remove_runs, rows_.runless);
 }
 
 void Group::write_new_items() {
@@ -82,7 +91,7 @@ void Group::write_new_items() {
                              instances_[item.instance].ref,
                              item.sequence,
                              item.index,
-                             put.kind == ItemKind::timer ? 1 : 0,
+                             static_cast<int>(put.kind),
                              shard_of(name.type, name.id),
                              item.claimed ? 1 : 0,
                              run_.now,
@@ -99,6 +108,41 @@ void Group::write_new_items() {
                              bytes(put.payload.bytes)});
     }
     connection_->post(sql_.items.add, rows_.new_items);
+}
+
+void Group::write_inbox() {
+    for (const auto& [row, position, type, removed] : new_mail_) {
+        if (removed) continue;
+        const Envelope& envelope = row->envelope;
+        rows_.inbox.add({position, type, bytes(row->to.id), shard_of(row->to.type, row->to.id),
+                         run_.now, static_cast<int>(row->payload.encoding), text(row->name),
+                         given_bytes(row->input_id), given_bytes(envelope.causation),
+                         given_text(envelope.correlation), given_text(envelope.conversation),
+                         given_text(envelope.tenant), given_text(envelope.trace),
+                         bytes(row->payload.bytes)});
+    }
+    connection_->post(sql_.inbox.take, rows_.taken_mail);
+    connection_->post(sql_.inbox.clear, rows_.cleared_inboxes);
+    connection_->post(sql_.inbox.add, rows_.inbox);
+}
+
+// Behind what the group did to the items itself: what wakes one depends on how it was suspended.
+void Group::write_mail() {
+    for (const auto& run : runs_) {
+        if (run.mail == 0 || !is_there(run)) continue;
+        const int urgent = run.urgent ? 1 : 0;
+        if (run.presumed) {
+            const Ref type = words_.name(*connection_, run.of.type);
+            rows_.mailed_by_name.add({type, bytes(run.of.id), run.mail, urgent, run_.now});
+        } else {
+            const ItemId id =
+                run.new_item != nowhere ? new_items_[run.new_item].id : items_[run.item].id;
+            rows_.mailed.add({id, run.mail, urgent, run_.now});
+        }
+    }
+    connection_->post(sql_.items.mail, rows_.mailed);
+    if (!rows_.mailed_by_name.empty())
+        connection_->post(sql_.presumed->of_instances->mail, rows_.mailed_by_name);
 }
 
 void Group::write_unique_keys() {

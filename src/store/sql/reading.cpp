@@ -18,6 +18,15 @@ std::string end_of_prefix(std::string prefix) {
     return prefix;
 }
 
+// A bit for each of them, so that the statement is one for all; none for all statuses.
+Value mask_of(const std::vector<std::int32_t>& statuses) {
+    if (statuses.empty()) return {};
+    std::int64_t mask = 0;
+    for (const auto status : statuses)
+        if (status >= 0 && status <= highest_status) mask |= std::int64_t{1} << status;
+    return mask;
+}
+
 std::int64_t last_wanted(const LoadRequest& request) {
     return request.up_to == 0 ? no_limit : request.up_to;
 }
@@ -36,22 +45,32 @@ std::vector<Loaded> Reading::load(std::span<const LoadRequest> requests) {
 
 std::vector<Ref> Reading::load_rows(Connection& connection, std::span<const LoadRequest> requests,
                                     std::vector<Loaded>& loaded) {
-    Rows keys;
-    for (const auto& request : requests) {
-        const auto type =
-            interned_.find(connection, std::string_view{request.instance.type}).value_or(0);
-        keys.add({type, bytes(request.instance.id)});
-    }
+    std::vector<const InstanceName*> names;
+    for (const auto& request : requests) names.push_back(&request.instance);
     std::vector<Ref> refs(requests.size());
-    connection.query(sql_.instances.rows, keys, [&](std::size_t key, const Row& row) {
-        refs[key] = row.number(0);
-        auto& found = loaded[key].row.emplace(read_instance(row).value);
-        found.name.type = requests[key].instance.type;
-        if (sql_.presumed)
-            refs_.set({found.name.type, found.name.id}, refs[key],
-                      !found.finished_at && found.unique_key.empty());
+    read_rows(connection, names, [&](std::size_t at, Ref ref, InstanceRow row) {
+        refs[at] = ref;
+        loaded[at].row = std::move(row);
     });
     return refs;
+}
+
+template <class Take>
+void Reading::read_rows(Connection& connection, std::span<const InstanceName* const> names,
+                        Take&& take) {
+    Rows keys;
+    for (const auto* name : names) {
+        const auto type = interned_.find(connection, std::string_view{name->type}).value_or(0);
+        keys.add({type, bytes(name->id)});
+    }
+    connection.query(sql_.instances.rows, keys, [&](std::size_t key, const Row& row) {
+        InstanceRow found = read_instance(row).value;
+        found.name.type = names[key]->type;
+        if (sql_.presumed)
+            refs_.set({found.name.type, found.name.id}, row.number(0),
+                      !found.finished_at && found.unique_key.empty());
+        take(key, row.number(0), std::move(found));
+    });
 }
 
 void Reading::load_snapshots(Connection& connection, std::span<const LoadRequest> requests,
@@ -98,6 +117,44 @@ std::vector<StoredEvent> Reading::journal(const InstanceName& instance, Version 
     });
 }
 
+std::vector<StoredEvent> Reading::journal_back(const InstanceName& instance,
+                                               const std::string& name, Version before,
+                                               std::size_t limit) {
+    return in_read(database_, [&](Connection& connection) -> std::vector<StoredEvent> {
+        std::vector<Unnamed<StoredEvent>> rows;
+        const auto type = interned_.find(connection, std::string_view{instance.type});
+        const auto event = interned_.find(connection, std::string_view{name});
+        if (!type || !event) return {};
+        connection.query(
+            sql_.events.journal_back,
+            {*type, bytes(instance.id), *event, before == 0 ? no_limit : before, limit_of(limit)},
+            [&](const Row& row) { rows.push_back(read_event(row)); });
+        return finish_all(std::move(rows), interned_, connection);
+    });
+}
+
+std::vector<Tail> Reading::tails(std::span<const InstanceName> instances) {
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<const InstanceName*> names;
+        for (const auto& name : instances) names.push_back(&name);
+        std::vector<Tail> tails(instances.size());
+        Rows keys;
+        std::vector<std::size_t> asked;
+        read_rows(connection, names, [&](std::size_t at, Ref ref, InstanceRow row) {
+            keys.add({ref, row.version});
+            asked.push_back(at);
+            tails[at].row = std::move(row);
+        });
+        std::vector<std::pair<std::size_t, Unnamed<StoredEvent>>> entries;
+        connection.query(sql_.events.entries, keys, [&](std::size_t key, const Row& row) {
+            entries.emplace_back(asked[key], read_event(row));
+        });
+        for (auto& [at, entry] : entries)
+            tails[at].last = finish(std::move(entry), interned_, connection);
+        return tails;
+    });
+}
+
 InstancePage Reading::instances(const InstanceFilter& filter) {
     return in_read(database_, [&](Connection& connection) -> InstancePage {
         const std::int64_t after = parse_cursor(filter.cursor);
@@ -108,6 +165,7 @@ InstancePage Reading::instances(const InstanceFilter& filter) {
             type = *ref;
         }
         const Value finished = filter.finished ? Value{*filter.finished ? 1 : 0} : Value{};
+        const Value statuses = mask_of(filter.statuses);
         const std::string prefix_end = end_of_prefix(filter.id_prefix);
         const bool by_prefix = !filter.type.empty() && !prefix_end.empty();
 
@@ -122,13 +180,14 @@ InstancePage Reading::instances(const InstanceFilter& filter) {
             connection.query(
                 sql_.instances.page_of_prefix,
                 {after, type, bytes(filter.id_prefix), given_text(filter.tenant), finished,
-                 filter.created_from, filter.created_before, limit, bytes(prefix_end)},
+                 filter.created_from, filter.created_before, limit, statuses, bytes(prefix_end)},
                 take);
         else
-            connection.query(sql_.instances.page,
-                             {after, type, given_bytes(filter.id_prefix), given_text(filter.tenant),
-                              finished, filter.created_from, filter.created_before, limit},
-                             take);
+            connection.query(
+                sql_.instances.page,
+                {after, type, given_bytes(filter.id_prefix), given_text(filter.tenant), finished,
+                 filter.created_from, filter.created_before, limit, statuses},
+                take);
         InstancePage page;
         Ref last = after;
         for (auto& [ref, row] : rows) {

@@ -19,6 +19,9 @@ public:
     std::vector<Loaded> load(std::span<const LoadRequest> requests);
     std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
                                      std::size_t limit);
+    std::vector<StoredEvent> journal_back(const InstanceName& instance, const std::string& name,
+                                          Version before, std::size_t limit);
+    std::vector<Tail> tails(std::span<const InstanceName> instances);
     InstancePage instances(const InstanceFilter& filter);
     Followed follow(const std::string& cursor, std::size_t limit);
     std::vector<Item> items(const ItemFilter& filter);
@@ -29,6 +32,9 @@ public:
                                   std::size_t limit);
 
 private:
+    /// By the instances' (type, id); remembers their refs.
+    template <class Take>
+    void read_rows(Connection& connection, std::span<const InstanceName* const> names, Take&& take);
     std::vector<Ref> load_rows(Connection& connection, std::span<const LoadRequest> requests,
                                std::vector<Loaded>& loaded);
     void load_snapshots(Connection& connection, std::span<const LoadRequest> requests,

@@ -82,6 +82,8 @@ Unnamed<Item> read_item_row(const Row& row) {
     item.last_error = copy(row, 18);
     item.payload = payload(row, 19, 11);
     item.instance.id = copy(row, 20);
+    item.mail = row.number(21);
+    item.wakes_at_mail = row.number(22);
     return out;
 }
 
@@ -96,6 +98,7 @@ Unnamed<InstanceRow> read_instance(const Row& row) {
     instance.created_at = row.time(6);
     instance.updated_at = row.time(7);
     instance.finished_at = row.maybe_time(8);
+    instance.status = small(row, 9);
     return out;
 }
 

@@ -19,7 +19,7 @@ struct Unnamed {
     Ref line = 0;
 };
 
-/// The columns of events.journal and events.follow.
+/// The columns of events.journal, journal_back, entries and follow.
 Unnamed<StoredEvent> read_event(const Row& row);
 /// The columns of events.load.
 Unnamed<Event> read_loaded_event(const Row& row);

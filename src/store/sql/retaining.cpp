@@ -26,7 +26,7 @@ std::vector<DeadLetter> Retaining::find(Connection& connection, const DeadLetter
     std::vector<Unnamed<Item>> items;
     const auto take = [&](const Row& row) {
         items.push_back(read_item_row(row));
-        letters.push_back({.reason = std::string{row.view(21)}, .died_at = row.time(22)});
+        letters.push_back({.reason = std::string{row.view(23)}, .died_at = row.time(24)});
     };
     Rows keys;
     const auto add = [&](std::int64_t last) {

@@ -27,12 +27,12 @@ public:
                                      std::size_t limit) override {
         return reading_.journal(instance, after, limit);
     }
-    std::vector<StoredEvent> journal_back(const InstanceName&, const std::string&, Version,
-                                          std::size_t) override {
-        throw Error{Code::misuse, "not here yet"};
+    std::vector<StoredEvent> journal_back(const InstanceName& instance, const std::string& name,
+                                          Version before, std::size_t limit) override {
+        return reading_.journal_back(instance, name, before, limit);
     }
-    std::vector<Tail> tails(std::span<const InstanceName>) override {
-        throw Error{Code::misuse, "not here yet"};
+    std::vector<Tail> tails(std::span<const InstanceName> instances) override {
+        return reading_.tails(instances);
     }
     InstancePage instances(const InstanceFilter& filter) override {
         return reading_.instances(filter);

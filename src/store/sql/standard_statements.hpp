@@ -24,42 +24,50 @@ inline constexpr Statements standard_statements{
                      "SELECT $1, ref, $3 FROM pawl_name WHERE name = $2 ON CONFLICT DO NOTHING",
               .all = "SELECT l.ref, l.kind, n.name, l.name FROM pawl_line l "
                      "JOIN pawl_name n ON n.ref = l.type"},
-    .instances =
-        {.find = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
-                 "WHERE type = $1 AND id = $2",
-         .lock = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
-                 "WHERE type = $1 AND id = $2",
-         .rows = "SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, "
-                 "finished_at FROM pawl_instance WHERE type = $1 AND id = $2",
-         .add = "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, "
-                "finished_at, tenant, unique_key) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8)",
-         .update = "UPDATE pawl_instance SET version = $2, updated_at = $3, finished_at = $4, "
-                   "unique_key = $5 WHERE ref = $1",
-         .page = R"(
-            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at
+    .instances = {.find = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
+                          "WHERE type = $1 AND id = $2",
+                  .lock = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
+                          "WHERE type = $1 AND id = $2",
+                  .rows =
+                      "SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, "
+                      "finished_at, status FROM pawl_instance WHERE type = $1 AND id = $2",
+                  .add =
+                      "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, "
+                      "finished_at, tenant, unique_key, status) "
+                      "VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9)",
+                  .update =
+                      "UPDATE pawl_instance SET version = $2, updated_at = $3, finished_at = $4, "
+                      "unique_key = $5, status = CASE WHEN $6 = 0 THEN status ELSE $6 END "
+                      "WHERE ref = $1",
+                  .page = R"(
+            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
+                   status
               FROM pawl_instance
              WHERE ref > $1 AND ($2 IS NULL OR type = $2)
                AND ($3 IS NULL OR substr(id, 1, length($3)) = $3)
                AND ($4 IS NULL OR tenant = $4)
                AND ($5 IS NULL OR (finished_at IS NOT NULL) = $5)
                AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
+               AND ($9 IS NULL OR (($9 >> status) & 1) = 1)
              ORDER BY ref LIMIT $8)",
-         // With a type and a prefix, the index on (type, id) finds the few that match.
-         .page_of_prefix = R"(
-            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at
+                  // With a type and a prefix, the index on (type, id) finds the few that match.
+                  .page_of_prefix = R"(
+            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
+                   status
               FROM pawl_instance
-             WHERE +ref > $1 AND type = $2 AND id >= $3 AND id < $9
+             WHERE +ref > $1 AND type = $2 AND id >= $3 AND id < $10
                AND ($4 IS NULL OR tenant = $4)
                AND ($5 IS NULL OR (finished_at IS NOT NULL) = $5)
                AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
+               AND ($9 IS NULL OR (($9 >> status) & 1) = 1)
              ORDER BY +ref LIMIT $8)",
-         .expired = R"(
+                  .expired = R"(
             SELECT ref FROM pawl_instance n
              WHERE finished_at < $1
                AND NOT EXISTS (SELECT 1 FROM pawl_item i WHERE i.instance = n.ref)
                AND NOT EXISTS (SELECT 1 FROM pawl_dead_letter d WHERE d.instance = n.ref)
              ORDER BY finished_at, ref LIMIT $2)",
-         .remove = "DELETE FROM pawl_instance WHERE ref = $1"},
+                  .remove = "DELETE FROM pawl_instance WHERE ref = $1"},
     .removed = {.add = "INSERT INTO pawl_removed (instance) VALUES ($1)",
                 .events = "DELETE FROM pawl_event WHERE position IN (SELECT e.position "
                           "FROM pawl_removed r JOIN pawl_event e ON e.instance = r.instance "
@@ -77,6 +85,17 @@ inline constexpr Statements standard_statements{
                    e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
               FROM pawl_instance n JOIN pawl_event e ON e.instance = n.ref
              WHERE n.type = $1 AND n.id = $2 AND e.sequence > $3 ORDER BY e.sequence LIMIT $4)",
+               .journal_back = R"(
+            SELECT e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id, e.causation,
+                   e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
+              FROM pawl_instance n JOIN pawl_event e ON e.instance = n.ref
+             WHERE n.type = $1 AND n.id = $2 AND e.name = $3 AND e.sequence < $4
+             ORDER BY e.sequence DESC LIMIT $5)",
+               .entries = R"(
+            SELECT e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id, e.causation,
+                   e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
+              FROM pawl_event e JOIN pawl_instance n ON n.ref = e.instance
+             WHERE e.instance = $1 AND e.sequence = $2)",
                .follow = R"(
             SELECT e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id, e.causation,
                    e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
@@ -106,19 +125,29 @@ inline constexpr Statements standard_statements{
                     .add = "INSERT INTO pawl_unique_key (type, key, instance) VALUES ($1, $2, $3)",
                     .remove = "DELETE FROM pawl_unique_key WHERE type = $1 AND key = $2"},
     .items =
-        {.lock = "SELECT id, instance, line, timer, attempts, failures, session, fence, key "
+        {.lock = "SELECT id, instance, line, kind, attempts, failures, session, fence, key, mail "
                  "FROM pawl_item WHERE id = $1",
-         .lock_keyed = "SELECT id, instance, line, timer, attempts, failures, session, fence, key "
-                       "FROM pawl_item WHERE instance = $1 AND key = $2 AND timer = 1",
-         .lock_timers = "SELECT id, instance, line, timer, attempts, failures, session, fence, "
-                        "key FROM pawl_item WHERE instance = $1 AND timer = 1",
-         .add = "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, attempts, "
+         .lock_keyed =
+             "SELECT id, instance, line, kind, attempts, failures, session, fence, key, mail "
+             "FROM pawl_item WHERE instance = $1 AND key = $2 AND kind = 2",
+         .lock_timers = "SELECT id, instance, line, kind, attempts, failures, session, fence, "
+                        "key, mail FROM pawl_item WHERE instance = $1 AND kind = 2",
+         .runs = "SELECT i.id FROM pawl_instance n JOIN pawl_item i ON i.instance = n.ref "
+                 "AND i.kind = 3 WHERE n.type = $1 AND n.id = $2",
+         .add = "INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, attempts, "
                 "created_at, due_at, session, fence, encoding, key, causation, correlation, "
                 "conversation, tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
                 "$10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
          .remove = "DELETE FROM pawl_item WHERE id = $1",
          .retry = "UPDATE pawl_item SET due_at = $2, last_error = $3, failures = failures + 1, "
                   "alone = 0, session = NULL, fence = NULL WHERE id = $1",
+         .suspend = "UPDATE pawl_item SET due_at = $2, wakes_at_mail = $3, mail = 0, "
+                    "attempts = 0, losses = 0, losses_alone = 0, alone = 0, last_error = NULL, "
+                    "session = NULL, fence = NULL WHERE id = $1",
+         // What is claimed has no due_at, and keeps none.
+         .mail = "UPDATE pawl_item SET mail = mail + $2, due_at = CASE WHEN due_at > $4 "
+                 "AND ($3 = 1 OR mail + $2 >= wakes_at_mail) THEN $4 ELSE due_at END "
+                 "WHERE id = $1",
          .ready = "SELECT id, due_at FROM pawl_item WHERE line = $1 AND alone = $2 "
                   "AND due_at <= $3 ORDER BY due_at, id LIMIT $4",
          .first_due = "SELECT due_at FROM pawl_item WHERE line = $1 AND alone = $2 "
@@ -140,12 +169,14 @@ inline constexpr Statements standard_statements{
          .rows = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
-                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id,
+                   i.mail, i.wakes_at_mail
               FROM pawl_item i JOIN pawl_instance n ON n.ref = i.instance WHERE i.id = $1)",
          .page = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
-                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id,
+                   i.mail, i.wakes_at_mail
               FROM pawl_item i JOIN pawl_line l ON l.ref = i.line
               JOIN pawl_instance n ON n.ref = i.instance
              WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
@@ -153,7 +184,8 @@ inline constexpr Statements standard_statements{
          .page_of_instance = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
-                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id,
+                   i.mail, i.wakes_at_mail
               FROM pawl_instance n JOIN pawl_item i ON i.instance = n.ref
               JOIN pawl_line l ON l.ref = i.line
              WHERE +i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND n.type = $3
@@ -168,32 +200,34 @@ inline constexpr Statements standard_statements{
                  .of = "SELECT attempt, at, error FROM pawl_failure WHERE item = $1 "
                        "ORDER BY number"},
     .dead_letters = {.bury = R"(
-            INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, timer, shard, attempts,
+            INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, kind, shard, attempts,
                    losses, losses_alone, failures, created_at, died_at, encoding, key, causation,
                    correlation, conversation, tenant, trace, last_error, reason, payload)
-            SELECT id, line, instance, sequence, idx, timer, shard, attempts, losses, losses_alone,
+            SELECT id, line, instance, sequence, idx, kind, shard, attempts, losses, losses_alone,
                    failures + 1, created_at, $3, encoding, key, causation, correlation,
                    conversation, tenant, trace, $2, $2, payload
               FROM pawl_item WHERE id = $1)",
                      .revive = R"(
-            INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, failures,
+            INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, failures,
                    created_at, due_at, encoding, key, causation, correlation, conversation, tenant,
-                   trace, last_error, payload)
-            SELECT id, line, instance, sequence, idx, timer, shard, failures, $2, $2,
+                   trace, last_error, payload, mail)
+            SELECT id, line, instance, sequence, idx, kind, shard, failures, $2, $2,
                    encoding, key, causation, correlation, conversation, tenant, trace, last_error,
-                   payload
+                   payload, CASE WHEN kind = 3 THEN 1 ELSE 0 END
               FROM pawl_dead_letter d
-             WHERE id = $1 AND NOT (timer = 1 AND key IS NOT NULL AND EXISTS (
+             WHERE id = $1 AND NOT (kind = 2 AND key IS NOT NULL AND EXISTS (
                    SELECT 1 FROM pawl_item i
-                    WHERE i.instance = d.instance AND i.key = d.key AND i.timer = 1)))",
+                    WHERE i.instance = d.instance AND i.key = d.key AND i.kind = 2))
+               AND NOT (kind = 3 AND EXISTS (
+                   SELECT 1 FROM pawl_item i WHERE i.instance = d.instance AND i.kind = 3)))",
                      .remove = "DELETE FROM pawl_dead_letter WHERE id = $1",
                      .remove_revived = "DELETE FROM pawl_dead_letter WHERE id = $1 "
                                        "AND EXISTS (SELECT 1 FROM pawl_item i WHERE i.id = $1)",
                      .page = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, NULL, NULL, NULL, i.encoding, i.key, i.causation, i.correlation,
-                   i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id, i.reason,
-                   i.died_at
+                   i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id, 0, 0,
+                   i.reason, i.died_at
               FROM pawl_dead_letter i JOIN pawl_line l ON l.ref = i.line
               JOIN pawl_instance n ON n.ref = i.instance
              WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
@@ -203,8 +237,8 @@ inline constexpr Statements standard_statements{
                      .rows = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, NULL, NULL, NULL, i.encoding, i.key, i.causation, i.correlation,
-                   i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id, i.reason,
-                   i.died_at
+                   i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id, 0, 0,
+                   i.reason, i.died_at
               FROM pawl_dead_letter i JOIN pawl_line l ON l.ref = i.line
               JOIN pawl_instance n ON n.ref = i.instance
              WHERE i.id = $9 AND i.id > $1 AND ($2 IS NULL OR l.kind = $2)
@@ -238,7 +272,9 @@ inline constexpr Statements standard_statements{
                      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
               .page = "SELECT position, at, encoding, name, input_id, causation, correlation, "
                       "conversation, tenant, trace, payload FROM pawl_inbox "
-                      "WHERE type = $1 AND id = $2 ORDER BY position LIMIT $3"},
+                      "WHERE type = $1 AND id = $2 ORDER BY position LIMIT $3",
+              .take = "DELETE FROM pawl_inbox WHERE position = $1 AND type = $2 AND id = $3",
+              .clear = "DELETE FROM pawl_inbox WHERE type = $1 AND id = $2"},
     .messages = {.add = "INSERT INTO pawl_message (position, channel, at, deliver_after, encoding, "
                         "key, type, recipient, schema, causation, correlation, conversation, "
                         "tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "

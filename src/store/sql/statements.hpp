@@ -27,7 +27,7 @@ struct Statements {
         Statement lock;    ///< the same, and locks the row
         Statement rows;    ///< bulk (type, id): the whole row
         Statement add;     ///< bulk
-        Statement update;  ///< bulk (ref, version, updated_at, finished_at, unique_key)
+        Statement update;  ///< bulk (ref, version, updated_at, finished_at, unique_key, status)
         Statement page;
         Statement page_of_prefix;
         Statement expired;  ///< (finished before, limit): refs of those without work, oldest first
@@ -42,11 +42,13 @@ struct Statements {
     } removed;
 
     struct Events {
-        Statement add;      ///< bulk
-        Statement load;     ///< bulk (instance, after, up to)
-        Statement ids;      ///< bulk (instance, sequence): the event's id
-        Statement journal;  ///< (instance, after, limit)
-        Statement follow;   ///< (position, limit)
+        Statement add;           ///< bulk
+        Statement load;          ///< bulk (instance, after, up to)
+        Statement ids;           ///< bulk (instance, sequence): the event's id
+        Statement journal;       ///< (type, id, after, limit)
+        Statement journal_back;  ///< (type, id, name, before, limit): newest first
+        Statement entries;       ///< bulk (instance, sequence)
+        Statement follow;        ///< (position, limit)
     } events;
 
     struct Snapshots {
@@ -77,9 +79,12 @@ struct Statements {
         /// three above do, in one go and in the order of ids. Where rows have locks, two orders are
         /// a deadlock.
         std::optional<Statement> lock_together;
+        Statement runs;       ///< bulk (type, id of an instance): the id of its run; locks nothing
         Statement add;        ///< bulk
         Statement remove;     ///< bulk (id)
         Statement retry;      ///< bulk (id, due_at, last_error)
+        Statement suspend;    ///< bulk (id, due_at, wakes_at_mail)
+        Statement mail;       ///< bulk (id, how much, 1 when urgent, now)
         Statement ready;      ///< bulk (line, alone, now, limit): id and due_at, oldest first
         Statement first_due;  ///< bulk (line, alone): the earliest due_at
         /// The same two from a due_at on, the last parameter, where what was claimed before it may
@@ -113,9 +118,10 @@ struct Statements {
     struct DeadLetters {
         /// Bulk (id): locks their instances and then them. Nothing where writers take turns.
         std::optional<Statement> lock;
-        Statement bury;    ///< bulk (item, reason, at): copies the item
-        Statement revive;  ///< bulk (id, now): copies it back, unless its timer is set again
-        Statement remove;  ///< bulk (id)
+        Statement bury;  ///< bulk (item, reason, at): copies the item
+        /// Bulk (id, now): copies it back, unless its timer is set, or its instance runs, again.
+        Statement revive;
+        Statement remove;          ///< bulk (id)
         Statement remove_revived;  ///< bulk (id): only if the item is there
         Statement page;
         Statement rows;  ///< bulk (id), with the filter
@@ -133,6 +139,8 @@ struct Statements {
     struct Inbox {
         Statement add;  ///< bulk
         Statement page;
+        Statement take;   ///< bulk (position, type, id)
+        Statement clear;  ///< bulk (type, id)
     } inbox;
 
     struct Messages {
@@ -145,7 +153,19 @@ struct Statements {
     struct Presumed {
         Statement instances;  ///< bulk (ref, version)
         Statement sessions;   ///< bulk (id)
-        Statement items;      ///< bulk (id, fence)
+        Statement items;      ///< bulk (id, fence, mail)
+        /// For groups that finish instances, end runs or send mail to them.
+        struct OfInstances {
+            /// Bulk (how, number, fence or NULL, mail or NULL, id or NULL, turn), locked in one go:
+            /// 0 an item as above; 1 and 2 the timers and the run of the instance with this ref;
+            /// 3 the run of the instance with this type and id. `turn` is the place in the group:
+            /// what an earlier Commit removed or sent mail to can't be settled by a later one.
+            Statement lock;
+            Statement remove_timers;  ///< bulk (instance): and their failures
+            Statement remove_runs;    ///< bulk (instance): and their failures
+            Statement mail;           ///< bulk (type, id, how much, 1 when urgent, now)
+        };
+        std::optional<OfInstances> of_instances;
     };
     std::optional<Presumed> presumed;
 

@@ -1,6 +1,7 @@
 /// The statements of MariaDB: most are spelled or planned differently than elsewhere.
 #pragma once
 
+#include "store/sql/mariadb/item_statements.hpp"
 #include "store/sql/standard_statements.hpp"
 
 namespace pawl::store::sql::mariadb {
@@ -59,17 +60,19 @@ constexpr void set_journal(Statements& s) {
                STRAIGHT_JOIN pawl_instance i ON i.ref = d.ref FOR UPDATE)";
     s.instances.rows = R"(
         SELECT STRAIGHT_JOIN k.n, i.ref, i.type, i.id, i.version, i.tenant, i.unique_key,
-               i.created_at, i.updated_at, i.finished_at
+               i.created_at, i.updated_at, i.finished_at, i.status
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', type BIGINT PATH '$[1]',
                                                  id VARCHAR(510) PATH '$[2]')) k
           JOIN pawl_instance i ON i.type = k.type AND i.id = UNHEX(k.id))";
     s.instances.page_of_prefix = R"(
-        SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at
+        SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
+               status
           FROM pawl_instance FORCE INDEX (pawl_instance_by_name)
-         WHERE ref > $1 AND type = $2 AND id >= $3 AND id < $9
+         WHERE ref > $1 AND type = $2 AND id >= $3 AND id < $10
            AND ($4 IS NULL OR tenant = $4)
            AND ($5 IS NULL OR (finished_at IS NOT NULL) = $5)
            AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
+           AND ($9 IS NULL OR (($9 >> status) & 1) = 1)
          ORDER BY ref LIMIT $8)";
 
     s.instances.expired = R"(
@@ -97,6 +100,14 @@ constexpr void set_journal(Statements& s) {
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', instance BIGINT PATH '$[1]',
                                                  sequence BIGINT PATH '$[2]')) k
           JOIN pawl_event e ON e.instance = k.instance AND e.sequence = k.sequence)";
+    s.events.entries = R"(
+        SELECT STRAIGHT_JOIN k.n, e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id,
+               e.causation, e.correlation, e.conversation, e.tenant, e.trace, e.payload, i.type,
+               i.id
+          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', instance BIGINT PATH '$[1]',
+                                                 sequence BIGINT PATH '$[2]')) k
+          JOIN pawl_event e ON e.instance = k.instance AND e.sequence = k.sequence
+          JOIN pawl_instance i ON i.ref = k.instance)";
 
     s.snapshots.set =
         "INSERT INTO pawl_snapshot (instance, sequence, version, encoding, payload) "
@@ -136,172 +147,6 @@ constexpr void set_journal(Statements& s) {
           JOIN pawl_unique_key u ON u.type = k.type AND u.`key` = UNHEX(k.id) FOR UPDATE)";
     s.unique_keys.add = "INSERT INTO pawl_unique_key (type, `key`, instance) VALUES ($1, $2, $3)";
     s.unique_keys.remove = "DELETE FROM pawl_unique_key WHERE type = $1 AND `key` = $2";
-}
-
-constexpr void set_items(Statements& s) {
-    // First which they are, then the locks by id. Whoever adds a timer holds the instance's lock,
-    // as this transaction does.
-    s.items.lock_together = Statement{R"(
-        WITH k AS (SELECT how, ref, hex
-                     FROM JSON_TABLE($0, '$[*]' COLUMNS (how INT PATH '$[1]',
-                                     ref BIGINT PATH '$[2]', hex VARCHAR(510) PATH '$[3]')) j),
-             ids AS (SELECT ref AS id FROM k WHERE how = 0
-                     UNION SELECT t.id FROM k JOIN pawl_item t ON t.instance = k.ref
-                            WHERE k.how = 1 AND t.timer = 1
-                     UNION SELECT t.id FROM k JOIN pawl_item t
-                                    ON t.instance = k.ref AND t.`key` = UNHEX(k.hex)
-                            WHERE k.how = 2 AND t.timer = 1)
-        SELECT 0, i.id, i.instance, i.line, i.timer, i.attempts, i.failures, i.session, i.fence,
-               i.`key`
-          FROM (SELECT id FROM ids ORDER BY id LIMIT 9223372036854775807) d
-               STRAIGHT_JOIN pawl_item i ON i.id = d.id FOR UPDATE)"};
-    s.items.add =
-        "INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, attempts, "
-        "created_at, due_at, session, fence, encoding, `key`, causation, correlation, "
-        "conversation, tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
-        "$11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
-    s.items.ready =
-        "SELECT id, due_at FROM pawl_item FORCE INDEX (pawl_item_waiting) WHERE line = $1 "
-        "AND alone = $2 AND session IS NULL AND due_at <= $3 ORDER BY due_at, id LIMIT $4 "
-        "FOR UPDATE SKIP LOCKED";
-    s.items.first_due = R"(
-        SELECT k.n, (SELECT i.due_at FROM pawl_item i FORCE INDEX (pawl_item_waiting)
-                      WHERE i.line = k.line AND i.alone = k.alone AND i.session IS NULL
-                      ORDER BY i.due_at LIMIT 1) AS due
-          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', line BIGINT PATH '$[1]',
-                                                 alone INT PATH '$[2]')) k
-        HAVING due IS NOT NULL)";
-}
-
-// One look for each line, and none at what waits.
-constexpr void set_items_by_session(Statements& s) {
-    s.items.release_session = R"(
-        UPDATE (SELECT i.id FROM pawl_line l JOIN (SELECT 0 AS alone UNION ALL SELECT 1) a
-                  JOIN pawl_item i FORCE INDEX (pawl_item_waiting)
-                    ON i.line = l.ref AND i.alone = a.alone AND i.session = $1) h
-               STRAIGHT_JOIN pawl_item t ON t.id = h.id AND t.session = $1
-           SET t.due_at = $2, t.session = NULL, t.fence = NULL, t.attempts = t.attempts - 1)";
-    s.items.release_claim = R"(
-        UPDATE (SELECT i.id FROM pawl_line l JOIN (SELECT 0 AS alone UNION ALL SELECT 1) a
-                  JOIN pawl_item i FORCE INDEX (pawl_item_waiting)
-                    ON i.line = l.ref AND i.alone = a.alone AND i.session = $1) h
-               STRAIGHT_JOIN pawl_item t ON t.id = h.id AND t.session = $1 AND t.fence = $2
-           SET t.due_at = $3, t.session = NULL, t.fence = NULL, t.attempts = t.attempts - 1)";
-    s.items.of_claim = R"(
-        SELECT i.id FROM pawl_line l JOIN (SELECT 0 AS alone UNION ALL SELECT 1) a
-          JOIN pawl_item i FORCE INDEX (pawl_item_waiting)
-            ON i.line = l.ref AND i.alone = a.alone AND i.session = $1
-         WHERE i.fence = $2)";
-    s.items.held = R"(
-        SELECT count(*), CAST(coalesce(sum(i.alone), 0) AS SIGNED)
-          FROM pawl_line l JOIN (SELECT 0 AS alone UNION ALL SELECT 1) a
-          JOIN pawl_item i FORCE INDEX (pawl_item_waiting)
-            ON i.line = l.ref AND i.alone = a.alone AND i.session = $1)";
-    s.items.lose = R"(
-        UPDATE (SELECT i.id FROM pawl_line l JOIN (SELECT 0 AS alone UNION ALL SELECT 1) a
-                  JOIN pawl_item i FORCE INDEX (pawl_item_waiting)
-                    ON i.line = l.ref AND i.alone = a.alone AND i.session = $1) h
-               STRAIGHT_JOIN pawl_item t ON t.id = h.id AND t.session = $1
-           SET t.due_at = $2, t.session = NULL, t.fence = NULL,
-               t.alone = CASE WHEN t.losses > 0 THEN 1 ELSE 0 END,
-               t.losses = t.losses + 1, t.losses_alone = t.losses_alone + $3)";
-}
-
-constexpr void set_item_rows(Statements& s) {
-    s.items.of_append = R"(
-        SELECT STRAIGHT_JOIN k.n, i.idx, i.id
-          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', instance BIGINT PATH '$[1]',
-                                                 sequence BIGINT PATH '$[2]')) k
-          JOIN pawl_item i FORCE INDEX (pawl_item_of_instance)
-            ON i.instance = k.instance AND i.sequence = k.sequence)";
-    s.items.rows = R"(
-        SELECT STRAIGHT_JOIN k.n, i.id, i.line, i.sequence, i.idx, i.attempts, i.losses,
-               i.losses_alone, i.created_at, i.due_at, i.session, i.fence, i.encoding, i.`key`,
-               i.causation, i.correlation, i.conversation, i.tenant, i.trace, i.last_error,
-               i.payload, n.id
-          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', id BIGINT PATH '$[1]')) k
-          JOIN pawl_item i ON i.id = k.id JOIN pawl_instance n ON n.ref = i.instance
-         ORDER BY k.n)";
-    s.items.page = R"(
-        SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
-               i.created_at, i.due_at, i.session, i.fence, i.encoding, i.`key`, i.causation,
-               i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
-          FROM pawl_item i JOIN pawl_line l ON l.ref = i.line
-          JOIN pawl_instance n ON n.ref = i.instance
-         WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
-           AND ($4 IS NULL OR l.name = $4) ORDER BY i.id LIMIT $5)";
-    s.items.page_of_instance = R"(
-        SELECT STRAIGHT_JOIN i.id, i.line, i.sequence, i.idx, i.attempts, i.losses,
-               i.losses_alone, i.created_at, i.due_at, i.session, i.fence, i.encoding, i.`key`,
-               i.causation, i.correlation, i.conversation, i.tenant, i.trace, i.last_error,
-               i.payload, n.id
-          FROM pawl_instance n JOIN pawl_item i FORCE INDEX (pawl_item_of_instance)
-                                 ON i.instance = n.ref
-          JOIN pawl_line l ON l.ref = i.line
-         WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND n.type = $3
-           AND ($4 IS NULL OR l.name = $4) AND n.id = $6 ORDER BY i.id LIMIT $5)";
-    s.items.waiting =
-        "SELECT line, CAST(sum(due_at <= $1) AS SIGNED), CAST(sum(due_at > $1) AS SIGNED), "
-        "min(due_at) FROM pawl_item WHERE session IS NULL GROUP BY line";
-    s.items.claimed =
-        "SELECT line, count(*) FROM pawl_item WHERE session IS NOT NULL GROUP BY line";
-}
-
-constexpr void set_dead_letters(Statements& s) {
-    s.failures.of = R"(
-        SELECT STRAIGHT_JOIN k.n, f.attempt, f.at, f.error
-          FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', item BIGINT PATH '$[1]')) k
-          JOIN pawl_failure f ON f.item = k.item ORDER BY f.number)";
-    s.dead_letters.lock = Statement{R"(
-        SELECT 0, d.id
-          FROM (SELECT n.ref, l.id AS letter
-                  FROM JSON_TABLE($0, '$[*]' COLUMNS (id BIGINT PATH '$[1]')) k
-                  JOIN pawl_dead_letter l ON l.id = k.id JOIN pawl_instance n ON n.ref = l.instance
-                 ORDER BY n.ref LIMIT 9223372036854775807) o
-               STRAIGHT_JOIN pawl_instance i ON i.ref = o.ref
-               STRAIGHT_JOIN pawl_dead_letter d ON d.id = o.letter FOR UPDATE)"};
-    s.dead_letters.bury = R"(
-        INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, timer, shard, attempts,
-               losses, losses_alone, failures, created_at, died_at, encoding, `key`, causation,
-               correlation, conversation, tenant, trace, last_error, reason, payload)
-        SELECT id, line, instance, sequence, idx, timer, shard, attempts, losses, losses_alone,
-               failures + 1, created_at, $3, encoding, `key`, causation, correlation,
-               conversation, tenant, trace, $2, $2, payload
-          FROM pawl_item WHERE id = $1)";
-    s.dead_letters.revive = R"(
-        INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, failures,
-               created_at, due_at, encoding, `key`, causation, correlation, conversation, tenant,
-               trace, last_error, payload)
-        SELECT id, line, instance, sequence, idx, timer, shard, failures, $2, $2,
-               encoding, `key`, causation, correlation, conversation, tenant, trace, last_error,
-               payload
-          FROM pawl_dead_letter d
-         WHERE id = $1 AND NOT (timer = 1 AND `key` IS NOT NULL AND EXISTS (
-               SELECT 1 FROM pawl_item i
-                WHERE i.instance = d.instance AND i.`key` = d.`key` AND i.timer = 1)))";
-    s.dead_letters.page = R"(
-        SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
-               i.created_at, NULL, NULL, NULL, i.encoding, i.`key`, i.causation, i.correlation,
-               i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id, i.reason,
-               i.died_at
-          FROM pawl_dead_letter i JOIN pawl_line l ON l.ref = i.line
-          JOIN pawl_instance n ON n.ref = i.instance
-         WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
-           AND ($4 IS NULL OR l.name = $4) AND ($5 IS NULL OR instr(i.reason, $5) > 0)
-           AND ($6 IS NULL OR i.died_at >= $6) AND ($7 IS NULL OR i.died_at < $7)
-           AND ($8 IS NULL OR n.id = $8) ORDER BY i.id LIMIT $9)";
-    s.dead_letters.rows = R"(
-        SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
-               i.created_at, NULL, NULL, NULL, i.encoding, i.`key`, i.causation, i.correlation,
-               i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id, i.reason,
-               i.died_at
-          FROM pawl_dead_letter i JOIN pawl_line l ON l.ref = i.line
-          JOIN pawl_instance n ON n.ref = i.instance
-         WHERE i.id = $9 AND i.id > $1 AND ($2 IS NULL OR l.kind = $2)
-           AND ($3 IS NULL OR l.type = $3)
-           AND ($4 IS NULL OR l.name = $4) AND ($5 IS NULL OR instr(i.reason, $5) > 0)
-           AND ($6 IS NULL OR i.died_at >= $6) AND ($7 IS NULL OR i.died_at < $7)
-           AND ($8 IS NULL OR n.id = $8))";
 }
 
 constexpr void set_mail(Statements& s) {
@@ -355,8 +200,10 @@ constexpr void set_presumed(Statements& s) {
                                       .items = R"(
         SELECT STRAIGHT_JOIN k.n
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', id BIGINT PATH '$[1]',
-                                              fence BIGINT PATH '$[2]')) k
-          JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence FOR UPDATE)"};
+                                              fence BIGINT PATH '$[2]',
+                                              mail BIGINT PATH '$[3]')) k
+          JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence AND i.mail = k.mail
+           FOR UPDATE)"};
 }
 
 constexpr Statements make_statements() {

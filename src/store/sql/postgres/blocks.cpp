@@ -27,18 +27,23 @@ const char* sequence_of(Number sort) {
 
 }  // namespace
 
+// Nobody waits for the answer with the mutex: it may come only when a row is free that another
+// thread has locked, who needs a number to go on. Of two that ask at a time the last one's stays.
 std::int64_t Blocks::next(PostgresConnection& connection, Number sort) {
     auto& block = blocks_[static_cast<std::size_t>(sort)];
-    const std::lock_guard lock{block.mutex};
     const auto now = std::chrono::steady_clock::now();
-    if (block.next == block.end || now - block.taken > lifetime) {
-        const auto sequence = connection.qualified(sequence_of(sort));
-        connection.query(next_block, {text(sequence)},
-                         [&](const Row& row) { block.next = row.number(0); });
-        block.end = block.next + postgres::block;
-        block.taken = now;
+    {
+        const std::lock_guard lock{block.mutex};
+        if (block.next != block.end && now - block.taken <= lifetime) return block.next++;
     }
-    return block.next++;
+    const auto sequence = connection.qualified(sequence_of(sort));
+    std::int64_t first = 0;
+    connection.query(next_block, {text(sequence)}, [&](const Row& row) { first = row.number(0); });
+    const std::lock_guard lock{block.mutex};
+    block.next = first + 1;
+    block.end = first + postgres::block;
+    block.taken = now;
+    return first;
 }
 
 std::int64_t BlockNumbers::next(Connection& connection, Number sort) {

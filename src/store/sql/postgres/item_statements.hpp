@@ -7,38 +7,43 @@ namespace pawl::store::sql::postgres {
 
 inline constexpr Statements::Items item_statements{
     .lock = R"(
-            SELECT k.ord, i.id, i.instance, i.line, i.timer, i.attempts, i.failures, i.session,
-                   i.fence, i.key
+            SELECT k.ord, i.id, i.instance, i.line, i.kind, i.attempts, i.failures, i.session,
+                   i.fence, i.key, i.mail
               FROM unnest($1::bigint[]) WITH ORDINALITY AS k (id, ord)
               JOIN pawl_item i ON i.id = k.id ORDER BY i.id FOR UPDATE OF i)",
     .lock_keyed = R"(
-            SELECT k.ord, i.id, i.instance, i.line, i.timer, i.attempts, i.failures, i.session,
-                   i.fence, i.key
+            SELECT k.ord, i.id, i.instance, i.line, i.kind, i.attempts, i.failures, i.session,
+                   i.fence, i.key, i.mail
               FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (instance, key, ord)
-              JOIN pawl_item i ON i.instance = k.instance AND i.key = k.key AND i.timer = 1
+              JOIN pawl_item i ON i.instance = k.instance AND i.key = k.key AND i.kind = 2
              ORDER BY i.id FOR UPDATE OF i)",
     .lock_timers = R"(
-            SELECT k.ord, i.id, i.instance, i.line, i.timer, i.attempts, i.failures, i.session,
-                   i.fence, i.key
+            SELECT k.ord, i.id, i.instance, i.line, i.kind, i.attempts, i.failures, i.session,
+                   i.fence, i.key, i.mail
               FROM unnest($1::bigint[]) WITH ORDINALITY AS k (instance, ord)
-              JOIN pawl_item i ON i.instance = k.instance AND i.timer = 1
+              JOIN pawl_item i ON i.instance = k.instance AND i.kind = 2
              ORDER BY i.id FOR UPDATE OF i)",
     .lock_together = Statement{R"(
               WITH k AS (SELECT * FROM unnest($1::integer[], $2::bigint[], $3::bytea[])
                                   AS k (how, number, key))
-            SELECT 1::bigint, i.id, i.instance, i.line, i.timer, i.attempts, i.failures, i.session,
-                   i.fence, i.key
+            SELECT 1::bigint, i.id, i.instance, i.line, i.kind, i.attempts, i.failures, i.session,
+                   i.fence, i.key, i.mail
               FROM pawl_item i
              WHERE i.id IN (SELECT number FROM k WHERE how = 0
                             UNION
                             SELECT t.id FROM k JOIN pawl_item t ON t.instance = k.number
-                               AND t.timer = 1 WHERE k.how = 1
+                               AND t.kind = 2 WHERE k.how = 1
                             UNION
                             SELECT t.id FROM k JOIN pawl_item t ON t.instance = k.number
-                               AND t.key = k.key AND t.timer = 1 WHERE k.how = 2)
+                               AND t.key = k.key AND t.kind = 2 WHERE k.how = 2)
              ORDER BY i.id FOR UPDATE OF i)"},
+    .runs = R"(
+            SELECT k.ord, i.id
+              FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, id, ord)
+              JOIN pawl_instance n ON n.type = k.type AND n.id = k.id
+              JOIN pawl_item i ON i.instance = n.ref AND i.kind = 3)",
     .add = R"(
-            INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, attempts,
+            INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, attempts,
                    created_at, due_at, session, fence, encoding, key, causation, correlation,
                    conversation, tenant, trace, payload)
             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
@@ -51,6 +56,23 @@ inline constexpr Statements::Items item_statements{
             UPDATE pawl_item i SET due_at = k.due_at, last_error = k.error,
                    failures = i.failures + 1, alone = 0, session = NULL, fence = NULL
               FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS k (id, due_at, error)
+             WHERE i.id = k.id)",
+    .suspend = R"(
+            UPDATE pawl_item i SET due_at = k.due_at, wakes_at_mail = k.wakes_at_mail, mail = 0,
+                   attempts = 0, losses = 0, losses_alone = 0, alone = 0, last_error = NULL,
+                   session = NULL, fence = NULL
+              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+                   AS k (id, due_at, wakes_at_mail)
+             WHERE i.id = k.id)",
+    // What is claimed has no due_at, and keeps none.
+    .mail = R"(
+            UPDATE pawl_item i
+               SET mail = i.mail + k.mail,
+                   due_at = CASE WHEN i.due_at > k.now
+                                  AND (k.urgent = 1 OR i.mail + k.mail >= i.wakes_at_mail)
+                                 THEN k.now ELSE i.due_at END
+              FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::bigint[])
+                   AS k (id, mail, urgent, now)
              WHERE i.id = k.id)",
     // Items that somebody else is about to take are passed over.
     .ready = R"(
@@ -121,14 +143,16 @@ inline constexpr Statements::Items item_statements{
     .rows = R"(
             SELECT k.ord, i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
-                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id,
+                   i.mail, i.wakes_at_mail
               FROM unnest($1::bigint[]) WITH ORDINALITY AS k (id, ord)
               JOIN pawl_item i ON i.id = k.id
               JOIN pawl_instance n ON n.ref = i.instance ORDER BY k.ord)",
     .page = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
-                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id,
+                   i.mail, i.wakes_at_mail
               FROM pawl_item i JOIN pawl_line l ON l.ref = i.line
               JOIN pawl_instance n ON n.ref = i.instance
              WHERE i.id > $1::bigint AND ($2::integer IS NULL OR l.kind = $2)
@@ -137,7 +161,8 @@ inline constexpr Statements::Items item_statements{
     .page_of_instance = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
-                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id
+                   i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id,
+                   i.mail, i.wakes_at_mail
               FROM pawl_instance n JOIN pawl_item i ON i.instance = n.ref
               JOIN pawl_line l ON l.ref = i.line
              WHERE i.id + 0 > $1::bigint AND ($2::integer IS NULL OR l.kind = $2)
@@ -176,31 +201,35 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
              WHERE id = ANY ($1) AND (SELECT count(*) FROM instances) >= 0
              ORDER BY id FOR UPDATE)"},
     .bury = R"(
-            INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, timer, shard, attempts,
+            INSERT INTO pawl_dead_letter (id, line, instance, sequence, idx, kind, shard, attempts,
                    losses, losses_alone, failures, created_at, died_at, encoding, key, causation,
                    correlation, conversation, tenant, trace, last_error, reason, payload)
-            SELECT i.id, i.line, i.instance, i.sequence, i.idx, i.timer, i.shard, i.attempts,
+            SELECT i.id, i.line, i.instance, i.sequence, i.idx, i.kind, i.shard, i.attempts,
                    i.losses, i.losses_alone, i.failures + 1, i.created_at, k.at, i.encoding, i.key,
                    i.causation, i.correlation, i.conversation, i.tenant, i.trace, k.reason,
                    k.reason, i.payload
               FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS k (id, reason, at)
               JOIN pawl_item i ON i.id = k.id)",
-    // Of several letters of one timer the oldest is revived.
+    // Of several letters of one timer, or one run, the oldest is revived.
     .revive = R"(
-            INSERT INTO pawl_item (id, line, instance, sequence, idx, timer, shard, failures,
+            INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, failures,
                    created_at, due_at, encoding, key, causation, correlation, conversation, tenant,
-                   trace, last_error, payload)
-            SELECT id, line, instance, sequence, idx, timer, shard, failures, now, now, encoding,
-                   key, causation, correlation, conversation, tenant, trace, last_error, payload
+                   trace, last_error, payload, mail)
+            SELECT id, line, instance, sequence, idx, kind, shard, failures, now, now, encoding,
+                   key, causation, correlation, conversation, tenant, trace, last_error, payload,
+                   CASE WHEN kind = 3 THEN 1 ELSE 0 END
               FROM (SELECT d.*, k.now, row_number() OVER (
-                             PARTITION BY d.instance, d.timer = 1,
-                                          coalesce(d.key, d.id::text::bytea)
+                             PARTITION BY d.instance, d.kind,
+                                          CASE WHEN d.kind = 3 THEN ''::bytea
+                                               ELSE coalesce(d.key, d.id::text::bytea) END
                              ORDER BY d.id) AS turn
                       FROM unnest($1::bigint[], $2::bigint[]) AS k (id, now)
                       JOIN pawl_dead_letter d ON d.id = k.id) d
-             WHERE NOT (timer = 1 AND key IS NOT NULL AND (turn > 1 OR EXISTS (
+             WHERE NOT (kind = 2 AND key IS NOT NULL AND (turn > 1 OR EXISTS (
                    SELECT 1 FROM pawl_item i
-                    WHERE i.instance = d.instance AND i.key = d.key AND i.timer = 1))))",
+                    WHERE i.instance = d.instance AND i.key = d.key AND i.kind = 2)))
+               AND NOT (kind = 3 AND (turn > 1 OR EXISTS (
+                   SELECT 1 FROM pawl_item i WHERE i.instance = d.instance AND i.kind = 3))))",
     .remove =
         "DELETE FROM pawl_dead_letter d USING unnest($1::bigint[]) AS k (id) "
         "WHERE d.id = k.id",
@@ -211,7 +240,7 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, NULL::bigint, NULL::bigint, NULL::bigint, i.encoding, i.key,
                    i.causation, i.correlation, i.conversation, i.tenant, i.trace, i.last_error,
-                   i.payload, n.id, i.reason, i.died_at
+                   i.payload, n.id, 0::bigint, 0::bigint, i.reason, i.died_at
               FROM pawl_dead_letter i JOIN pawl_line l ON l.ref = i.line
               JOIN pawl_instance n ON n.ref = i.instance
              WHERE i.id > $1::bigint AND ($2::integer IS NULL OR l.kind = $2)
@@ -224,7 +253,7 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
             SELECT k.ord, i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, NULL::bigint, NULL::bigint, NULL::bigint, i.encoding, i.key,
                    i.causation, i.correlation, i.conversation, i.tenant, i.trace, i.last_error,
-                   i.payload, n.id, i.reason, i.died_at
+                   i.payload, n.id, 0::bigint, 0::bigint, i.reason, i.died_at
               FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::text[], $5::text[],
                           $6::bigint[], $7::bigint[], $8::bytea[], $9::bigint[]) WITH ORDINALITY
                    AS k (after, kind, type, name, reason, died_from, died_before, id, letter, ord)

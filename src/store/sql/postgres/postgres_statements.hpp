@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/sql/postgres/item_statements.hpp"
+#include "store/sql/postgres/presumed_statements.hpp"
 #include "store/sql/statements.hpp"
 
 namespace pawl::store::sql::postgres {
@@ -47,27 +48,30 @@ inline constexpr Statements statements{
              ORDER BY n.ref FOR NO KEY UPDATE OF n)",
          .rows = R"(
             SELECT k.ord, n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
-                   n.updated_at, n.finished_at
+                   n.updated_at, n.finished_at, n.status
               FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, id, ord)
               JOIN pawl_instance n ON n.type = k.type AND n.id = k.id)",
          // In the order of names: two processes that add the same ones wait for each other once.
          .add = R"(
             INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, finished_at,
-                   tenant, unique_key)
-            SELECT ref, type, id, version, at, at, finished_at, tenant, unique_key
+                   tenant, unique_key, status)
+            SELECT ref, type, id, version, at, at, finished_at, tenant, unique_key, status
               FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[],
-                          $6::bigint[], $7::text[], $8::bytea[])
-                   AS k (ref, type, id, version, at, finished_at, tenant, unique_key)
+                          $6::bigint[], $7::text[], $8::bytea[], $9::smallint[])
+                   AS k (ref, type, id, version, at, finished_at, tenant, unique_key, status)
              ORDER BY type, id)",
          .update = R"(
             UPDATE pawl_instance n
                SET version = k.version, updated_at = k.at, finished_at = k.finished_at,
-                   unique_key = k.unique_key
-              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])
-                   AS k (ref, version, at, finished_at, unique_key)
+                   unique_key = k.unique_key,
+                   status = CASE WHEN k.status = 0 THEN n.status ELSE k.status END
+              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[],
+                          $6::smallint[])
+                   AS k (ref, version, at, finished_at, unique_key, status)
              WHERE n.ref = k.ref)",
          .page = R"(
-            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at
+            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
+                   status
               FROM pawl_instance
              WHERE ref > $1::bigint AND ($2::bigint IS NULL OR type = $2)
                AND ($3::bytea IS NULL OR substr(id, 1, length($3)) = $3)
@@ -75,16 +79,20 @@ inline constexpr Statements statements{
                AND ($5::integer IS NULL OR (finished_at IS NOT NULL) = ($5 = 1))
                AND ($6::bigint IS NULL OR created_at >= $6)
                AND ($7::bigint IS NULL OR created_at < $7)
+               AND ($9::bigint IS NULL OR (($9 >> status) & 1) = 1)
              ORDER BY ref LIMIT $8::bigint)",
          // With a type and a prefix, the index on (type, id) finds the few that match.
          .page_of_prefix = R"(
-            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at
+            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
+                   status
               FROM pawl_instance
-             WHERE ref + 0 > $1::bigint AND type = $2::bigint AND id >= $3::bytea AND id < $9::bytea
+             WHERE ref + 0 > $1::bigint AND type = $2::bigint AND id >= $3::bytea
+               AND id < $10::bytea
                AND ($4::text IS NULL OR tenant = $4)
                AND ($5::integer IS NULL OR (finished_at IS NOT NULL) = ($5 = 1))
                AND ($6::bigint IS NULL OR created_at >= $6)
                AND ($7::bigint IS NULL OR created_at < $7)
+               AND ($9::bigint IS NULL OR (($9 >> status) & 1) = 1)
              ORDER BY ref + 0 LIMIT $8::bigint)",
          // Those that somebody is writing to are left for the next pass.
          .expired = R"(
@@ -128,6 +136,23 @@ inline constexpr Statements statements{
               FROM pawl_instance n JOIN pawl_event e ON e.instance = n.ref
              WHERE n.type = $1::bigint AND n.id = $2::bytea AND e.sequence > $3::bigint
              ORDER BY e.sequence LIMIT $4::bigint)",
+         // Backwards along the index as far as it takes, and no sorting of the whole journal.
+         .journal_back = R"(
+            SELECT e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id, e.causation,
+                   e.correlation, e.conversation, e.tenant, e.trace, e.payload, n.type, n.id
+              FROM pawl_instance n
+             CROSS JOIN LATERAL (SELECT * FROM pawl_event
+                                  WHERE instance = n.ref AND name = $3::bigint
+                                    AND sequence < $4::bigint
+                                  ORDER BY sequence DESC LIMIT $5::bigint) e
+             WHERE n.type = $1::bigint AND n.id = $2::bytea ORDER BY e.sequence DESC)",
+         .entries = R"(
+            SELECT k.ord, e.position, e.sequence, e.at, e.name, e.kind, e.encoding, e.id,
+                   e.causation, e.correlation, e.conversation, e.tenant, e.trace, e.payload,
+                   n.type, n.id
+              FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS k (instance, sequence, ord)
+              JOIN pawl_event e ON e.instance = k.instance AND e.sequence = k.sequence
+              JOIN pawl_instance n ON n.ref = k.instance)",
          // (before, floor and ceiling of it, until, seen, limit, last restored, given of those):
          // events that were committed at `until` and not at `before`. Transactions that began later
          // than `before` have numbers from the ceiling on and positions above the floor, so the
@@ -245,7 +270,14 @@ inline constexpr Statements statements{
               .page = "SELECT position, at, encoding, name, input_id, causation, correlation, "
                       "conversation, tenant, trace, payload FROM pawl_inbox "
                       "WHERE type = $1::bigint AND id = $2::bytea ORDER BY position "
-                      "LIMIT $3::bigint"},
+                      "LIMIT $3::bigint",
+              .take = R"(
+            DELETE FROM pawl_inbox b
+             USING unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS k (position, type, id)
+             WHERE b.position = k.position AND b.type = k.type AND b.id = k.id)",
+              .clear = R"(
+            DELETE FROM pawl_inbox b USING unnest($1::bigint[], $2::bytea[]) AS k (type, id)
+             WHERE b.type = k.type AND b.id = k.id)"},
     .messages = {.add = R"(
             INSERT INTO pawl_message (position, channel, at, deliver_after, encoding, key, type,
                    recipient, schema, causation, correlation, conversation, tenant, trace, payload)
@@ -256,23 +288,7 @@ inline constexpr Statements statements{
                          "schema, causation, correlation, conversation, tenant, trace, payload "
                          "FROM pawl_message WHERE channel = $1::bigint AND position > $2::bigint "
                          "ORDER BY position LIMIT $3::bigint"},
-    // A division by zero is the shortest way to raise; nothing else of ours divides. After a wait
-    // for
-    // a lock the row is looked at again.
-    .presumed = Statements::Presumed{.instances = R"(
-            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
-              FROM (SELECT FROM unnest($1, $2::bigint[]) AS k (ref, version)
-                      JOIN pawl_instance n ON n.ref = k.ref AND n.version = k.version
-                     ORDER BY n.ref FOR NO KEY UPDATE OF n) AS found)",
-                                     .sessions = R"(
-            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
-              FROM (SELECT FROM unnest($1) AS k (id) JOIN pawl_session s ON s.id = k.id
-                     ORDER BY s.id FOR KEY SHARE OF s) AS found)",
-                                     .items = R"(
-            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
-              FROM (SELECT FROM unnest($1, $2::bigint[]) AS k (id, fence)
-                      JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence
-                     ORDER BY i.id FOR UPDATE OF i) AS found)"},
+    .presumed = presumed_statements,
     .sessions =
         {.add = "INSERT INTO pawl_session (id, until, owner) "
                 "VALUES ($1::bigint, $2::bigint, $3::text)",

@@ -8,8 +8,9 @@
 --   pawl_unique_key   keys held by active instances
 --   pawl_removed      instances that are gone, while their events are being removed
 --
---   pawl_item         work to claim: effects and timers. An item waits (due_at), or is claimed by a
---                     session (session, fence; due_at is NULL), and is deleted when it is done
+--   pawl_item         work to claim: effects, timers and runs of functions. An item waits (due_at), or
+--                     is claimed by a session (session, fence; due_at is NULL), and is deleted when
+--                     it is done
 --   pawl_line         where items wait: (kind, workflow, tag); a worker claims from the lines it
 --                     handles
 --   pawl_session      a process that claims: its lease (until) covers everything it has claimed
@@ -61,9 +62,9 @@ CREATE TABLE IF NOT EXISTS pawl_name (
 
 CREATE TABLE IF NOT EXISTS pawl_line (
     ref  BIGINT AUTO_INCREMENT PRIMARY KEY,
-    kind INT NOT NULL,                -- 1 effect, 2 timer
+    kind INT NOT NULL,                -- 1 effect, 2 timer, 3 run
     type BIGINT NOT NULL,             -- pawl_name: the workflow
-    name VARCHAR(255) NOT NULL,       -- tag of the effect, or of the timer's input
+    name VARCHAR(255) NOT NULL,       -- tag of the effect or of the timer's input, or version
     UNIQUE KEY pawl_line_by_text (kind, type, name)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
@@ -75,6 +76,7 @@ CREATE TABLE IF NOT EXISTS pawl_instance (
     created_at  BIGINT NOT NULL,
     updated_at  BIGINT NOT NULL,
     finished_at BIGINT,
+    status      SMALLINT NOT NULL DEFAULT 0, -- a number that the engine gives it; 0: none
     tenant      VARCHAR(255),
     unique_key  VARBINARY(255),
     UNIQUE KEY pawl_instance_by_name (type, id),
@@ -135,7 +137,7 @@ CREATE TABLE IF NOT EXISTS pawl_item (
     instance     BIGINT NOT NULL,
     sequence     BIGINT NOT NULL,
     idx          INT NOT NULL,
-    timer        TINYINT NOT NULL,           -- 1 when the line is one of timers
+    kind         TINYINT NOT NULL,           -- that of its line
     shard        SMALLINT NOT NULL,          -- hash of (type, id) of the instance
     alone        TINYINT NOT NULL DEFAULT 0, -- 1: it was lost with a process, offer it alone
     attempts     INT NOT NULL DEFAULT 0,
@@ -146,6 +148,8 @@ CREATE TABLE IF NOT EXISTS pawl_item (
     due_at       BIGINT,                     -- NULL while it is claimed
     session      BIGINT,
     fence        BIGINT,
+    mail         BIGINT NOT NULL DEFAULT 0,  -- of a run: what came since it was suspended
+    wakes_at_mail BIGINT NOT NULL DEFAULT 0, -- so much of it makes it due
     encoding     TINYINT NOT NULL,
     `key`        VARBINARY(255),
     causation    BINARY(16),
@@ -193,7 +197,7 @@ CREATE TABLE IF NOT EXISTS pawl_dead_letter (
     instance     BIGINT NOT NULL,
     sequence     BIGINT NOT NULL,
     idx          INT NOT NULL,
-    timer        TINYINT NOT NULL,
+    kind         TINYINT NOT NULL,
     shard        SMALLINT NOT NULL,
     attempts     INT NOT NULL,
     losses       INT NOT NULL,

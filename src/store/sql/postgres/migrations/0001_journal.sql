@@ -9,8 +9,9 @@
 --   pawl_input        input ids that were applied, each with the version it led to
 --   pawl_unique_key   keys held by active instances
 --
---   pawl_item         work to claim: effects and timers. An item waits (due_at), or is claimed by a
---                     session (session, fence; due_at is NULL), and is deleted when it is done
+--   pawl_item         work to claim: effects, timers and runs of functions. An item waits (due_at), or
+--                     is claimed by a session (session, fence; due_at is NULL), and is deleted when
+--                     it is done
 --   pawl_line         where items wait: (kind, workflow, tag); a worker claims from the lines it
 --                     handles
 --   pawl_session      a process that claims: its lease (until) covers everything it has claimed
@@ -53,9 +54,9 @@ CREATE TABLE pawl_name (
 
 CREATE TABLE pawl_line (
     ref  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind integer NOT NULL,                   -- 1 effect, 2 timer
+    kind integer NOT NULL,                   -- 1 effect, 2 timer, 3 run
     type bigint NOT NULL,                    -- pawl_name: the workflow
-    name text COLLATE "C" NOT NULL,          -- tag of the effect, or of the timer's input
+    name text COLLATE "C" NOT NULL,          -- tag of the effect or of the timer's input, or version
     UNIQUE (kind, type, name)
 );
 
@@ -67,6 +68,7 @@ CREATE TABLE pawl_instance (
     created_at  bigint NOT NULL,
     updated_at  bigint NOT NULL,
     finished_at bigint,
+    status      smallint NOT NULL DEFAULT 0, -- a number that the engine gives it; 0: none
     id          bytea NOT NULL,
     tenant      text COLLATE "C",
     unique_key  bytea,
@@ -135,13 +137,15 @@ CREATE TABLE pawl_item (
     due_at       bigint,                        -- NULL while it is claimed
     session      bigint,
     fence        bigint,
+    mail         bigint NOT NULL DEFAULT 0,     -- of a run: what came since it was suspended
+    wakes_at_mail bigint NOT NULL DEFAULT 0,    -- so much of it makes it due
     idx          integer NOT NULL,
     shard        integer NOT NULL,              -- hash of (type, id) of the instance
     attempts     integer NOT NULL DEFAULT 0,
     losses       integer NOT NULL DEFAULT 0,
     losses_alone integer NOT NULL DEFAULT 0,
     failures     integer NOT NULL DEFAULT 0,    -- rows in pawl_failure
-    timer        smallint NOT NULL,             -- 1 when the line is one of timers
+    kind         smallint NOT NULL,             -- that of its line
     alone        smallint NOT NULL DEFAULT 0,   -- 1: lost with a process twice, offer it alone
     encoding     smallint NOT NULL,
     key          bytea,
@@ -187,7 +191,7 @@ CREATE TABLE pawl_dead_letter (
     losses       integer NOT NULL,
     losses_alone integer NOT NULL,
     failures     integer NOT NULL,
-    timer        smallint NOT NULL,
+    kind         smallint NOT NULL,
     encoding     smallint NOT NULL,
     key          bytea,
     causation    bytea,

@@ -8,8 +8,9 @@
 --   pawl_unique_key   keys held by active instances
 --   pawl_removed      instances that are gone, while their events are being removed
 --
---   pawl_item         work to claim: effects and timers. An item waits (due_at), or is claimed by a
---                     session (session, fence; due_at is NULL), and is deleted when it is done
+--   pawl_item         work to claim: effects, timers and runs of functions. An item waits (due_at), or
+--                     is claimed by a session (session, fence; due_at is NULL), and is deleted when
+--                     it is done
 --   pawl_line         where items wait: (kind, workflow, tag); a worker claims from the lines it
 --                     handles
 --   pawl_session      a process that claims: its lease (until) covers everything it has claimed
@@ -55,9 +56,9 @@ CREATE TABLE pawl_name (
 
 CREATE TABLE pawl_line (
     ref  INTEGER PRIMARY KEY,
-    kind INTEGER NOT NULL,            -- 1 effect, 2 timer
+    kind INTEGER NOT NULL,            -- 1 effect, 2 timer, 3 run
     type INTEGER NOT NULL,            -- pawl_name: the workflow
-    name TEXT NOT NULL,               -- tag of the effect, or of the timer's input
+    name TEXT NOT NULL,               -- tag of the effect or of the timer's input, or version
     UNIQUE (kind, type, name)
 );
 
@@ -69,6 +70,7 @@ CREATE TABLE pawl_instance (
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
     finished_at INTEGER,
+    status      INTEGER NOT NULL DEFAULT 0, -- a number that the engine gives it; 0: none
     tenant      TEXT,
     unique_key  BLOB,
     UNIQUE (type, id)
@@ -129,7 +131,7 @@ CREATE TABLE pawl_item (
     instance     INTEGER NOT NULL,
     sequence     INTEGER NOT NULL,
     idx          INTEGER NOT NULL,
-    timer        INTEGER NOT NULL,           -- 1 when the line is one of timers
+    kind         INTEGER NOT NULL,           -- that of its line
     shard        INTEGER NOT NULL,           -- hash of (type, id) of the instance
     alone        INTEGER NOT NULL DEFAULT 0, -- 1: lost with a process twice, offer it alone
     attempts     INTEGER NOT NULL DEFAULT 0,
@@ -140,6 +142,8 @@ CREATE TABLE pawl_item (
     due_at       INTEGER,                    -- NULL while it is claimed
     session      INTEGER,
     fence        INTEGER,
+    mail         INTEGER NOT NULL DEFAULT 0, -- of a run: what came since it was suspended
+    wakes_at_mail INTEGER NOT NULL DEFAULT 0, -- so much of it makes it due
     encoding     INTEGER NOT NULL,
     key          BLOB,
     causation    BLOB,
@@ -175,7 +179,7 @@ CREATE TABLE pawl_dead_letter (
     instance     INTEGER NOT NULL,
     sequence     INTEGER NOT NULL,
     idx          INTEGER NOT NULL,
-    timer        INTEGER NOT NULL,
+    kind         INTEGER NOT NULL,
     shard        INTEGER NOT NULL,
     attempts     INTEGER NOT NULL,
     losses       INTEGER NOT NULL,
