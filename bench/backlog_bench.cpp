@@ -9,22 +9,16 @@ namespace pawl::bench {
 namespace {
 
 Sample claim_and_ack(const Settings& settings, bool burdened) {
-    const long count = settings.quick ? 5'000 : 50'000;
-    const long burden = settings.quick ? 5'000 : 100'000;
-    const Scratch scratch;
+    const long count = settings.quick ? 2'000 : 50'000;
+    const long burden = settings.quick ? 2'000 : 100'000;
+    const auto place = make_place(settings);
     {
-        const Engine engine{scratch.url()};
+        const auto rival = place->rival();
+        if (burdened) rival->add_burden(burden);
+        fill(*rival, count);
     }
-    {
-        RawSqlite db{scratch.file()};
-        RawParcels parcels{db};
-        parcels.prepare();
-        if (burdened) parcels.add_burden(burden);
-        parcels.begin();
-        for (long i = 0; i < count; ++i) parcels.insert(numbered("parcel-", i));
-        parcels.commit();
-    }
-    Engine engine{scratch.url()};
+    place->settle();
+    Engine engine{place->url()};
     std::atomic<long> carried{0};
     std::mutex mutex;
     std::condition_variable all;

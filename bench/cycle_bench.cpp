@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "by_hand.hpp"
 #include "execute.hpp"
 #include "flight.hpp"
 
@@ -41,37 +42,40 @@ Sample cycle_on(const std::string& url, const Cycling& how) {
 
 namespace {
 
-Sample raw_cycle(const Settings& settings) {
-    const Scratch scratch;
-    {
-        const Engine engine{scratch.url()};
-    }
-    RawSqlite db{scratch.file()};
-    RawParcels parcels{db};
-    parcels.prepare();
-    Meter meter{settings.length()};
-    long n = 0;
-    while (meter.running()) {
-        parcels.begin();
-        for (int i = 0; i < 256; ++i) parcels.insert_claimed(numbered("parcel-", n + i));
-        parcels.commit();
-        parcels.begin();
-        for (int i = 0; i < 256; ++i) parcels.finish(n + i + 1);
-        parcels.commit();
-        n += 256;
-    }
-    return meter.sample(n);
+void expect_finished(Place& place, long count) {
+    expect(place, {.instances = count, .finished = count, .events = 2 * count});
+}
+
+Sample cycle(const Settings& settings) {
+    const auto place = make_place(settings);
+    const auto sample = cycle_on(place->url(), {.length = settings.length()});
+    expect_finished(*place, sample.count);
+    return sample;
+}
+
+Sample raw_cycle(const Settings& settings, const Batches& batches) {
+    const auto place = make_place(settings);
+    std::atomic<long> next{0};
+    const auto cycle_some = [&](Rival& rival) {
+        Ids ids(static_cast<std::size_t>(batches.each()));
+        for (auto& id : ids) id = numbered("parcel-", next++);
+        rival.cycle(ids);
+        return static_cast<long>(ids.size());
+    };
+    const auto sample = by_hand(*place, {settings.length(), batches.connections}, cycle_some);
+    expect_finished(*place, sample.count);
+    return sample;
 }
 
 }  // namespace
 
 void whole_cycle(const Settings& settings) {
-    compare(settings, {"cycle", 256, "raw-cycle",
-                       [&] {
-                           const Scratch scratch;
-                           return cycle_on(scratch.url(), {.length = settings.length()});
-                       },
-                       [&] { return raw_cycle(settings); }});
+    const auto raw = [&](int connections) {
+        return raw_cycle(settings, {.connections = connections});
+    };
+    const int best = best_connections(settings, raw);
+    compare(settings, {"cycle", 256, "raw-cycle", [&] { return cycle(settings); },
+                       [&] { return raw(best); }});
 }
 
 }  // namespace pawl::bench

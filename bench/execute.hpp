@@ -4,8 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "harness.hpp"
-#include "raw_sqlite.hpp"
+#include "place.hpp"
 #include "workflows.hpp"
 
 namespace pawl::bench {
@@ -21,9 +20,21 @@ struct Execution {
 Sample execute_on(const Workflow<Parcel>& parcels, const Execution& how);
 Sample execute_fresh(const Settings& settings);
 
-/// The same rows by hand, `batch` to a transaction.
-Sample execute_raw(RawSqlite& db, int batch, const Execution& how);
-Sample execute_raw_fresh(const Settings& settings, int batch);
+/// How a rival divides what is in flight.
+struct Batches {
+    int in_flight = 256;
+    int connections = 1;
+    int each() const { return in_flight / connections; }
+};
+
+/// The same rows by hand, a batch to a transaction.
+Sample execute_raw(Place& place, const Batches& batches, const Execution& how);
+Sample execute_raw_fresh(const Settings& settings, const Batches& batches);
+/// With 256 in flight.
+int best_connections_of_execute(const Settings& settings);
+
+/// So many of the same, before a measurement.
+void fill(Rival& rival, long count);
 
 struct Cycling {
     std::chrono::milliseconds length{0};

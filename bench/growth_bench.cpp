@@ -11,23 +11,8 @@
 namespace pawl::bench {
 namespace {
 
-long many(const Settings& settings) { return settings.quick ? 20'000 : 1'000'000; }
-long long_journal(const Settings& settings) { return settings.quick ? 2'000 : 100'000; }
-
-void fill(const Scratch& scratch, long count) {
-    {
-        const Engine engine{scratch.url()};
-    }
-    RawSqlite db{scratch.file()};
-    RawParcels parcels{db};
-    parcels.prepare();
-    for (long n = 0; n < count; n += 10'000) {
-        parcels.begin();
-        for (long i = n; i < std::min(n + 10'000, count); ++i)
-            parcels.insert(numbered("parcel-", i));
-        parcels.commit();
-    }
-}
+long many(const Settings& settings) { return settings.quick ? 5'000 : 1'000'000; }
+long long_journal(const Settings& settings) { return settings.quick ? 1'000 : 100'000; }
 
 std::string random_id(long) {
     static thread_local std::mt19937_64 random{std::random_device{}()};
@@ -35,11 +20,12 @@ std::string random_id(long) {
 }
 
 void with_many_instances(const Settings& settings) {
-    const Scratch scratch;
-    fill(scratch, many(settings));
+    const auto place = make_place(settings);
+    fill(*place->rival(), many(settings));
+    place->settle();
     long next = many(settings);
     const auto on_many = [&](std::function<std::string(long)> id) {
-        Engine engine{scratch.url()};
+        Engine engine{place->url()};
         auto parcels = engine.add<Parcel>("parcel");
         engine.start();
         const auto sample =
@@ -47,20 +33,20 @@ void with_many_instances(const Settings& settings) {
         next += 10'000'000;
         return sample;
     };
-    const auto raw_on_many = [&] {
-        RawSqlite db{scratch.file()};
-        return execute_raw(db, 256, {.length = settings.length(), .id = random_id});
-    };
     compare(settings, {"growth-sequential", 256, "execute",
                        [&] { return on_many([](long n) { return numbered("parcel-", n); }); },
                        [&] { return execute_fresh(settings); }});
+    const int best = best_connections_of_execute(settings);
+    const auto raw_on_many = [&] {
+        return execute_raw(*place, {.connections = best},
+                           {.length = settings.length(), .id = random_id});
+    };
     compare(settings,
             {"growth-random", 256, "raw-batch", [&] { return on_many(random_id); }, raw_on_many});
 }
 
-Sample send_to(const Settings& settings, const Scratch& scratch, const std::string& id,
-               bool first) {
-    Engine engine{scratch.url()};
+Sample send_to(const Settings& settings, const Place& place, const std::string& id, bool first) {
+    Engine engine{place.url()};
     auto parcels = engine.add<Parcel>("parcel");
     engine.start();
     Meter meter{settings.length() / 3};
@@ -74,9 +60,9 @@ Sample send_to(const Settings& settings, const Scratch& scratch, const std::stri
 }
 
 void with_a_long_journal(const Settings& settings) {
-    const Scratch scratch;
+    const auto place = make_place(settings);
     {
-        Engine engine{scratch.url()};
+        Engine engine{place->url()};
         auto parcels = engine.add<Parcel>("parcel");
         engine.start();
         Flight flight{[&](std::function<void()> land) {
@@ -86,14 +72,15 @@ void with_a_long_journal(const Settings& settings) {
                       256};
         flight.fly({}, long_journal(settings));
     }
+    place->settle();
     int fresh = 0;
     const auto fresh_id = [&] { return numbered("fresh-", fresh++); };
     compare(settings, {"growth-journal", 1, "fresh-instance",
-                       [&] { return send_to(settings, scratch, "long", false); },
-                       [&] { return send_to(settings, scratch, fresh_id(), false); }, true});
+                       [&] { return send_to(settings, *place, "long", false); },
+                       [&] { return send_to(settings, *place, fresh_id(), false); }, true});
     compare(settings, {"growth-journal-restart", 1, "fresh-instance",
-                       [&] { return send_to(settings, scratch, "long", true); },
-                       [&] { return send_to(settings, scratch, fresh_id(), true); }, true});
+                       [&] { return send_to(settings, *place, "long", true); },
+                       [&] { return send_to(settings, *place, fresh_id(), true); }, true});
 }
 
 double resident_mib() {
@@ -112,8 +99,8 @@ void growth(const Settings& settings) {
 
 void memory(const Settings& settings) {
     const long small = many(settings) / 10;
-    const Scratch scratch;
-    Engine engine{scratch.url()};
+    const auto place = make_place(settings);
+    Engine engine{place->url()};
     auto parcels = engine.add<Parcel>("parcel");
     engine.start();
     execute_on(parcels, {.count = small});

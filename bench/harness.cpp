@@ -1,7 +1,6 @@
 #include "harness.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 
@@ -32,8 +31,8 @@ std::string latency(double ms) { return ms > 0 ? fmt::format("{:.3f}", ms) : "nu
 Sample Meter::sample(long count) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     Sample out;
-    out.per_second =
-        static_cast<double>(count < 0 ? static_cast<long>(latencies_.size()) : count) / seconds;
+    out.count = count < 0 ? static_cast<long>(latencies_.size()) : count;
+    out.per_second = static_cast<double>(out.count) / seconds;
     if (latencies_.empty()) return out;
     std::sort(latencies_.begin(), latencies_.end());
     out.p50_ms = ms(latencies_[latencies_.size() / 2]);
@@ -71,12 +70,5 @@ void compare(const Settings& settings, const Pair& pair) {
     fmt::print("{},\"spread\":[{:.3f},{:.3f}],\"pairs\":{}}}\n", line, *low, *high, ratios.size());
     std::fflush(stdout);
 }
-
-Scratch::Scratch() {
-    std::string pattern = (std::filesystem::current_path() / "pawl-bench-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-}
-
-Scratch::~Scratch() { std::filesystem::remove_all(path_); }
 
 }  // namespace pawl::bench

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,13 +13,15 @@ struct Settings {
     bool quick = false;  ///< one short pair
     std::string store = "sqlite";
     std::chrono::milliseconds length() const {
-        return quick ? std::chrono::milliseconds{300} : std::chrono::milliseconds{3000};
+        return quick ? std::chrono::milliseconds{100} : std::chrono::milliseconds{3000};
     }
     int pairs() const { return quick ? 1 : 5; }
+    bool on_server() const { return store != "sqlite"; }
 };
 
 /// One measurement of one side.
 struct Sample {
+    long count = 0;
     double per_second = 0;
     double p50_ms = 0;
     double p99_ms = 0;
@@ -60,27 +61,11 @@ private:
     std::vector<Clock::duration> latencies_;
 };
 
-/// A directory on disk beside the build, removed at the end: a benchmark on tmpfs would not sync.
-class Scratch {
-public:
-    Scratch();
-    ~Scratch();
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    std::string file(const std::string& name = "bench.db") const { return (path_ / name).string(); }
-    std::string url(const std::string& name = "bench.db") const { return "sqlite:" + file(name); }
-
-private:
-    std::filesystem::path path_;
-};
-
 using Scenario = void (*)(const Settings&);
 /// Every scenario by its name, in the order they run.
 const std::vector<std::pair<std::string, Scenario>>& scenarios();
 
 void execute(const Settings&);
-void execute_on_postgres(const Settings&);
-void execute_on_mariadb(const Settings&);
 void hot_instance(const Settings&);
 void whole_cycle(const Settings&);
 void due_timers(const Settings&);
@@ -89,5 +74,9 @@ void growth(const Settings&);
 void memory(const Settings&);
 void wake(const Settings&);
 void scale(const Settings&);
+void functions(const Settings&);
+void sleepers(const Settings&);
+void fanout(const Settings&);
+void replay(const Settings&);
 
 }  // namespace pawl::bench

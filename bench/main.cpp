@@ -1,4 +1,4 @@
-// ./dev bench [scenario...] [--quick]
+// ./dev bench [scenario...] [--quick] [--store sqlite|postgres|mariadb]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,31 +11,25 @@ namespace pawl::bench {
 
 const std::vector<std::pair<std::string, Scenario>>& scenarios() {
     static const std::vector<std::pair<std::string, Scenario>> all{
-        {"execute", execute},   {"hot", hot_instance}, {"cycle", whole_cycle},
-        {"timers", due_timers}, {"backlog", backlog},  {"growth", growth},
-        {"memory", memory},     {"wake", wake},        {"scale", scale},
+        {"execute", execute},    {"hot", hot_instance},  {"cycle", whole_cycle},
+        {"timers", due_timers},  {"backlog", backlog},   {"growth", growth},
+        {"memory", memory},      {"wake", wake},         {"scale", scale},
+        {"function", functions}, {"sleepers", sleepers}, {"fanout", fanout},
+        {"replay", replay},
     };
     return all;
 }
 
 namespace {
 
-using Scenarios = std::vector<std::pair<std::string, Scenario>>;
-
-// Those that have a rival on this store; null for one that there is not.
-const Scenarios* scenarios_of(const std::string& store) {
-    if (store == "sqlite") return &scenarios();
+bool is_built(const std::string& store) {
 #ifdef PAWL_POSTGRES
-    static const Scenarios postgres{
-        {"execute", execute_on_postgres}, {"wake", wake}, {"scale", scale}};
-    if (store == "postgres") return &postgres;
+    if (store == "postgres") return true;
 #endif
 #ifdef PAWL_MARIADB
-    static const Scenarios mariadb{
-        {"execute", execute_on_mariadb}, {"wake", wake}, {"scale", scale}};
-    if (store == "mariadb") return &mariadb;
+    if (store == "mariadb") return true;
 #endif
-    return nullptr;
+    return store == "sqlite";
 }
 
 int usage() {
@@ -62,12 +56,12 @@ int run(int argc, char** argv) {
         }
         if (!std::strcmp(argv[i], "--store") && i + 1 < argc) {
             settings.store = argv[++i];
-            if (!scenarios_of(settings.store)) return usage();
+            if (!is_built(settings.store)) return usage();
             continue;
         }
         names.emplace_back(argv[i]);
     }
-    const auto& known = *scenarios_of(settings.store);
+    const auto& known = scenarios();
     for (const auto& name : names) {
         const auto found = std::ranges::find(known, name, &std::pair<std::string, Scenario>::first);
         if (found == known.end()) return usage();

@@ -1,34 +1,30 @@
 #include "place.hpp"
 
-#ifdef PAWL_MARIADB
-#include "raw_mariadb.hpp"
-#endif
-#ifdef PAWL_POSTGRES
-#include "raw_postgres.hpp"
-#endif
+#include <fmt/format.h>
+
+#include <stdexcept>
 
 namespace pawl::bench {
-namespace {
-
-template <class S>
-class PlaceIn final : public Place {
-public:
-    std::string url() const override { return scratch_.url(); }
-
-private:
-    S scratch_;
-};
-
-}  // namespace
 
 std::unique_ptr<Place> make_place(const Settings& settings) {
 #ifdef PAWL_POSTGRES
-    if (settings.store == "postgres") return std::make_unique<PlaceIn<PostgresScratch>>();
+    if (settings.store == "postgres") return make_postgres_place();
 #endif
 #ifdef PAWL_MARIADB
-    if (settings.store == "mariadb") return std::make_unique<PlaceIn<MariadbScratch>>();
+    if (settings.store == "mariadb") return make_mariadb_place();
 #endif
-    return std::make_unique<PlaceIn<Scratch>>();
+    return make_sqlite_place();
+}
+
+void expect(Place& place, const RowCounts& wanted) {
+    const auto text = [](const RowCounts& rows) {
+        return fmt::format("{} instances, {} of them finished, {} events and {} items",
+                           rows.instances, rows.finished, rows.events, rows.items);
+    };
+    const auto found = place.rival()->row_counts();
+    if (found == wanted) return;
+    throw std::runtime_error(
+        fmt::format("there are {}, and there should be {}", text(found), text(wanted)));
 }
 
 }  // namespace pawl::bench

@@ -1,12 +1,9 @@
-/// The rivals on MariaDB: the same rows in the same schema, written by hand.
+/// MariaDB without pawl: prepared statements with arrays of parameters, for the rival.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,31 +12,31 @@ struct st_mysql_stmt;
 
 namespace pawl::bench {
 
-/// A database of its own in the server that PAWL_BENCH_MARIADB names, with pawl's tables.
-class MariadbScratch {
-public:
-    MariadbScratch();
-    ~MariadbScratch();
-    MariadbScratch(const MariadbScratch&) = delete;
-    MariadbScratch& operator=(const MariadbScratch&) = delete;
-    std::string url() const;
-    const std::string& name() const { return name_; }
+/// Where PAWL_BENCH_MARIADB says: mariadb://user:password@host:port/database, as ./dev writes it.
+struct MariadbServer {
+    static MariadbServer of_environment();
 
-private:
-    std::string name_;
+    std::string text;
+    std::string user, password, host;
+    unsigned port = 0;
 };
 
-/// One connection under READ COMMITTED.
+/// One connection under READ COMMITTED, always in a transaction.
 class RawMariadb {
 public:
-    explicit RawMariadb(const std::string& database);
+    /// In no database, if there is no name.
+    explicit RawMariadb(const std::string& database = "");
     ~RawMariadb();
     RawMariadb(const RawMariadb&) = delete;
     RawMariadb& operator=(const RawMariadb&) = delete;
 
     using Value = std::variant<std::nullptr_t, std::int64_t, std::string>;
     using Row = std::vector<Value>;
-    void query(const std::string& sql);
+    using Numbers = std::vector<std::vector<std::int64_t>>;
+    /// A statement as text; returns how many rows it changed.
+    long query(const std::string& sql);
+    /// A query as text; the columns that are numbers.
+    Numbers rows(const std::string& sql);
     /// A statement, prepared once; for many rows as one array of parameters.
     void run(const char* sql, const std::vector<Row>& rows);
 
@@ -49,18 +46,5 @@ private:
     st_mysql* link_ = nullptr;
     std::map<const char*, st_mysql_stmt*> statements_;
 };
-
-/// Numbers for all connections of one rival.
-struct RawNumbers {
-    std::atomic<std::int64_t> next{1};
-};
-
-/// Names and lines; once for each database.
-void prepare_parcels(RawMariadb& db);
-/// An instance, an event and an effect for each of `batch` parcels, in one transaction.
-void insert_batch(RawMariadb& db, RawNumbers& numbers, int batch);
-/// One parcel, a statement at a time: begin, insert the instance, lock it, read its events, insert
-/// an event, insert an effect, update the instance, commit.
-void insert_by_round_trips(RawMariadb& db, RawNumbers& numbers);
 
 }  // namespace pawl::bench

@@ -1,4 +1,4 @@
-/// The rival on PostgreSQL: the same rows in the same schema, written by hand with libpq.
+/// PostgreSQL without pawl: libpq, prepared statements and arrays in binary, for the rival.
 #pragma once
 
 #include <cstdint>
@@ -6,51 +6,41 @@
 #include <vector>
 
 struct pg_conn;
+struct pg_result;
 
 namespace pawl::bench {
 
-/// A schema of its own on the server in PAWL_BENCH_POSTGRES, with pawl's tables; dropped at the
-/// end.
-class PostgresScratch {
-public:
-    PostgresScratch();
-    ~PostgresScratch();
-    PostgresScratch(const PostgresScratch&) = delete;
-    PostgresScratch& operator=(const PostgresScratch&) = delete;
+/// A parameter in the server's binary format.
+std::string binary(std::int64_t number);
+std::string binary_array(const std::vector<std::int64_t>& numbers);
+/// Of bytea, or of text.
+enum class Bytes : unsigned { bytea = 17, text = 25 };
+std::string binary_array(Bytes type, const std::vector<std::string>& values);
 
-    /// For an engine.
-    std::string url() const;
-    const std::string& schema() const { return schema_; }
-    /// Where the server is.
-    static std::string server();
-
-private:
-    std::string schema_;
-};
-
-/// One connection that writes what the engine writes for a parcel: an instance, an event and an
-/// effect. Numbers come from the caller.
+/// One connection.
 class RawPostgres {
 public:
-    explicit RawPostgres(const PostgresScratch& scratch);
+    explicit RawPostgres(const std::string& url);
     ~RawPostgres();
     RawPostgres(const RawPostgres&) = delete;
     RawPostgres& operator=(const RawPostgres&) = delete;
 
-    /// Interns the names; once per schema.
-    void prepare_names();
-    /// `count` parcels in one transaction: three statements with arrays, sent in one go.
-    void insert_batch(std::int64_t first, int count);
-    /// One parcel as an engine without batches does it: begin, insert the instance, lock it, read
-    /// its events, insert the event and the effect, update the instance, commit.
-    void insert_by_round_trips(std::int64_t number);
+    using Parameters = std::vector<std::string>;
+    using Rows = std::vector<std::vector<std::int64_t>>;
+
+    void prepare(const char* name, const char* sql);
+    /// Any SQL, as text.
+    void command(const std::string& sql);
+    /// One round trip; the columns that are bigint, 0 for the others.
+    Rows run(const char* name, const Parameters& parameters = {});
+    /// Goes with those that follow it, in one transaction and one round trip.
+    void post(const char* name, const Parameters& parameters);
+    /// Sends what was posted, and commits.
+    void commit_posted();
 
 private:
-    void command(const char* sql);
-    void run(const char* name, const std::vector<std::string>& parameters);
-    void prepare(const char* name, const char* sql);
-
     pg_conn* connection_ = nullptr;
+    int posted_ = 0;
 };
 
 }  // namespace pawl::bench

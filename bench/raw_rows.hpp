@@ -8,14 +8,36 @@
 
 namespace pawl::bench {
 
-inline constexpr const char* posted = R"({"type":"Posted","to":"Ada","weight":2})";
-inline constexpr const char* carry = R"({"type":"Carry","to":"Ada","weight":2})";
+inline const std::string posted = R"({"type":"Posted","to":"Ada","weight":2})";
+inline const std::string arrived = R"({"type":"Arrived"})";
+inline const std::string carry = R"({"type":"Carry","to":"Ada","weight":2})";
+inline const std::string state = R"({"posted":100,"arrived":false})";
+inline const std::string rung = R"({"type":"Rung"})";
+inline const std::string started =
+    R"({"input":null,"seed":"0192f0c1-0000-7000-8000-000000000000","version":1,"parent":null,)"
+    R"("restarted_from":""})";
+inline const std::string stepped =
+    R"({"call":1,"name":"first","attempts":1,"result":1,"error":null,"permanent":false})";
+inline const std::string ended = R"({"status":"succeeded","result":3,"error":""})";
+inline const std::string correlation(36, 'c');
+
+inline constexpr std::int64_t claiming_session = 1;
+inline constexpr std::int64_t claiming_fence = 7;
+inline constexpr long snapshot_every = 100;
+
+/// The last of them in these, or 0.
+inline long last_snapshot(long sequence, int count) {
+    const long last = (sequence + count - 1) / snapshot_every * snapshot_every;
+    return last >= sequence ? last : 0;
+}
 
 inline std::int64_t now() {
     return std::chrono::duration_cast<std::chrono::microseconds>(
                std::chrono::system_clock::now().time_since_epoch())
         .count();
 }
+
+inline constexpr std::int64_t day = 86'400'000'000;
 
 inline std::string uuid() {
     thread_local std::mt19937_64 random{std::random_device{}()};

@@ -14,9 +14,6 @@ constexpr int in_flight = 256;
 
 Sample with_processes(const Settings& settings, int processes) {
     const auto place = make_place(settings);
-    {
-        const Engine engine{place->url()};  // makes the schema
-    }
     std::vector<std::unique_ptr<Child>> children;
     for (int p = 0; p < processes; ++p)
         children.push_back(std::make_unique<Child>([&, p](const Line& line) {

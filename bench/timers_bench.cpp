@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "by_hand.hpp"
 #include "execute.hpp"
 #include "flight.hpp"
 
@@ -15,11 +16,10 @@ namespace {
 // Where the timers that fired tell of their lateness; set by the scenario that listens.
 std::function<void(Duration)> heard;
 
-long timer_count(const Settings& settings) { return settings.quick ? 5'000 : 100'000; }
+long timer_count(const Settings& settings) { return settings.quick ? 1'000 : 100'000; }
 
-/// A file in which `count` timers have been due for a while.
-void arm_all(const Scratch& scratch, long count) {
-    Engine engine{scratch.url(), {.claims = 0}};  // it only sends
+void arm_all(const Place& place, long count) {
+    Engine engine{place.url(), {.claims = 0}};  // it only sends
     auto alarms = engine.add<Alarm>("alarm");
     engine.start();
     std::vector<std::future<Outcome<Alarm>>> outcomes;
@@ -33,13 +33,22 @@ void arm_all(const Scratch& scratch, long count) {
     }
 }
 
-Sample drain(const Settings& settings) {
-    const auto count = timer_count(settings);
-    const Scratch scratch;
-    arm_all(scratch, count);
-    Engine engine{scratch.url()};
+/// A place in which `count` timers have been due for a while.
+std::unique_ptr<Place> place_with_due_timers(const Settings& settings, long count) {
+    auto place = make_place(settings);
+    arm_all(*place, count);
+    place->settle();
+    return place;
+}
+
+void expect_rung(Place& place, long count) {
+    expect(place, {.instances = count, .finished = count, .events = 2 * count});
+}
+
+Sample drain_with_engine(const Place& place, long count) {
+    Engine engine{place.url()};
     engine.add<Alarm>("alarm");
-    const Meter::Clock::time_point begin = Meter::Clock::now();
+    Meter meter{std::chrono::hours{1}};
     engine.start();
     std::mutex mutex;
     std::condition_variable never;
@@ -47,30 +56,38 @@ Sample drain(const Settings& settings) {
     // Looks often enough to be right to a percent, and seldom enough not to be in the way.
     while (!engine.pending({.limit = 1}).empty())
         never.wait_for(lock, std::chrono::milliseconds{10});
-    const double seconds = std::chrono::duration<double>(Meter::Clock::now() - begin).count();
-    return {.per_second = static_cast<double>(count) / seconds};
+    return meter.sample(count);
+}
+
+Sample drain(const Settings& settings) {
+    const auto count = timer_count(settings);
+    const auto place = place_with_due_timers(settings, count);
+    const auto sample = drain_with_engine(*place, count);
+    expect_rung(*place, count);
+    return sample;
 }
 
 /// Claims 256 and applies them, by hand: reads the journal to decide, appends, finishes,
-/// acknowledges.
-Sample raw_drain(const Settings& settings) {
-    const auto count = timer_count(settings);
-    const Scratch scratch;
-    arm_all(scratch, count);
-    RawSqlite db{scratch.file()};
-    RawAlarms alarms{db};
-    Meter meter{std::chrono::hours{1}};
-    long done = 0;
-    while (const long some = alarms.fire(256)) done += some;
-    if (done != count) std::terminate();
-    return meter.sample(count);
+/// acknowledges. A drain has no latency.
+Sample raw_drain(const Settings& settings, long count, const Batches& batches) {
+    const auto place = place_with_due_timers(settings, count);
+    const auto sample = by_hand(*place, {std::chrono::hours{1}, batches.connections},
+                                [&](Rival& rival) { return rival.fire(batches.each()); });
+    expect_rung(*place, count);
+    return {.count = sample.count, .per_second = sample.per_second};
+}
+
+int best_connections_of_drain(const Settings& settings) {
+    return best_connections(settings, [&](int connections) {
+        return raw_drain(settings, timer_count(settings) / 4, {.connections = connections});
+    });
 }
 
 /// One timer every 10 ms: how late is each?
 void lateness(const Settings& settings) {
     const int count = settings.quick ? 30 : 500;
-    const Scratch scratch;
-    Engine engine{scratch.url()};
+    const auto place = make_place(settings);
+    Engine engine{place->url()};
     auto alarms = engine.add<Alarm>("alarm");
     std::mutex mutex;
     std::condition_variable all;
@@ -106,8 +123,10 @@ Decision<Alarm> Alarm::decide(const Ring& in, const Moment& moment) const {
 }
 
 void due_timers(const Settings& settings) {
-    compare(settings, {"timers", 256, "raw-timers", [&] { return drain(settings); },
-                       [&] { return raw_drain(settings); }});
+    const int best = best_connections_of_drain(settings);
+    compare(settings,
+            {"timers", 256, "raw-timers", [&] { return drain(settings); },
+             [&] { return raw_drain(settings, timer_count(settings), {.connections = best}); }});
     lateness(settings);
 }
 

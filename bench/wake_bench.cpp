@@ -36,9 +36,6 @@ void handle(const std::string& url, const Line& line) {
 void wake(const Settings& settings) {
     const int count = settings.quick ? 30 : 1000;
     const auto place = make_place(settings);
-    {
-        const Engine engine{place->url()};  // makes the schema
-    }
     const Child other{[&](const Line& line) { handle(place->url(), line); }};
     other.line().hear();
     std::vector<double> waits;

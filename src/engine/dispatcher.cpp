@@ -217,8 +217,23 @@ void Dispatcher::take_all(std::vector<store::Item> items) {
         parts_.store.release(back);
         throw;
     }
+    if (!runs) preload(items);
     for (std::size_t i = 0; i < items.size(); ++i)
         take(std::move(items[i]), std::move(prepared[i]));
+}
+
+// A failure is no harm: each is read when it is decided for.
+void Dispatcher::preload(const std::vector<store::Item>& items) {
+    std::vector<std::pair<const Registered*, std::string>> rung;
+    for (const auto& item : items)
+        if (item.line.kind == store::ItemKind::timer)
+            rung.emplace_back(by_line_.at(item.line)->workflow, item.instance.id);
+    if (rung.empty()) return;
+    try {
+        instances_->preload(rung);
+    } catch (const std::exception& e) {
+        log(LogLevel::warning, fmt::format("instances could not be read ahead: {}", e.what()));
+    }
 }
 
 void Dispatcher::take(store::Item item, std::shared_ptr<void> prepared) {

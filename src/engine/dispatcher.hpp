@@ -141,6 +141,7 @@ private:
     std::optional<store::Claim> reserve_in(Lane& lane);
     void cancel_in(Lane& lane);
     void take_all(std::vector<store::Item> items);
+    void preload(const std::vector<store::Item>& items);
     void take(store::Item item, std::shared_ptr<void> prepared);
     void run(const HeldPtr& held);
     void hand_to_executor(const HeldPtr& held, Task& task);

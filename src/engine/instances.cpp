@@ -226,26 +226,6 @@ void Instances::abandon(CachedInstance& instance, std::unique_ptr<Request> reque
     });
 }
 
-void Instances::ensure_state(CachedInstance& instance, const Request& request) {
-    if (instance.state) return;
-    const auto& workflow = *instance.workflow;
-    if (request.races == 0 && !request.collateral && workflow.guess.likely_new()) {
-        instance.state = workflow.model->fresh();
-        instance.speculative = true;
-    } else {
-        const store::LoadRequest wanted{.instance = {workflow.name, instance.id},
-                                        .snapshot_version = workflow.model->version()};
-        const auto loaded = std::move(parts_.store.load({&wanted, 1}).front());
-        loaded.row ? workflow.guess.was_known() : workflow.guess.was_new();
-        instance.state =
-            loaded.row ? state_of(workflow, instance.id, loaded) : workflow.model->fresh();
-        instance.version = loaded.row ? loaded.row->version : 0;
-        instance.snapshot_at = loaded.snapshot ? loaded.snapshot->sequence : 0;
-        instance.speculative = false;
-    }
-    instance.chain = std::make_shared<Chain>();
-}
-
 void Instances::plan(CachedInstance& instance, Request& request) {
     auto& workflow = *instance.workflow;
     request.outcome_ = {};
@@ -381,7 +361,7 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
             break;
         case store::Fate::mail_waits:
         case store::Fate::no_run:
-            base::check(false, "a decision neither settles a run nor sends it mail");
+            base::check(false, "an input settles no run, and sends no mail");
             break;
         case store::Fate::failed:
             r.error_ = answer.error;
@@ -436,45 +416,6 @@ void Instances::cancel_born(Request& request) {
         parts_.born.cancel(*request.workflow, put.name);
         put.born_claimed.reset();
     }
-}
-
-std::unique_ptr<detail::State> Instances::state_of(const Registered& workflow,
-                                                   const std::string& id,
-                                                   const store::Loaded& loaded) {
-    const auto& model = *workflow.model;
-    auto sequence = loaded.snapshot ? loaded.snapshot->sequence : 0;
-    const auto fail = [&](const std::string& name, const char* what) -> Error {
-        return {Code::workflow, fmt::format("workflow \"{}\", instance \"{}\", sequence {}, {}: {}",
-                                            workflow.name, id, sequence, name, what)};
-    };
-    std::string name = "snapshot";
-    try {
-        auto state =
-            loaded.snapshot ? model.restore(loaded.snapshot->payload.bytes) : model.fresh();
-        for (const auto& event : loaded.events) {
-            ++sequence;
-            name = event.name;
-            if (event.kind == store::EventKind::user)
-                model.evolve(*state, event.name, event.payload.bytes);
-        }
-        return state;
-    } catch (const Error& e) {
-        throw Error{e.code(), fail(name, e.what()).what()};
-    } catch (const std::exception& e) {
-        throw fail(name, e.what());
-    } catch (...) {
-        throw fail(name, not_standard);
-    }
-}
-
-std::unique_ptr<detail::State> Instances::load_state(const Registered& workflow,
-                                                     const std::string& id, store::Version at) {
-    const store::LoadRequest wanted{.instance = {workflow.name, id},
-                                    .snapshot_version = workflow.model->version(),
-                                    .up_to = at};
-    const auto loaded = std::move(parts_.store.load({&wanted, 1}).front());
-    if (!loaded.row) return nullptr;
-    return state_of(workflow, id, loaded);
 }
 
 void Request::settled(Owned self, store::Answer answer, std::vector<Owned>& later) {

@@ -30,6 +30,9 @@ struct CachedInstance {
     bool busy = false;              ///< a thread is deciding for this instance
     /// Busy, but the callback thread that shall decide has not begun: whoever waits may come first.
     bool posted = false;
+    /// Read before anybody asked, for the first who decides. It may be old by then: then its Commit
+    /// is stale, as that of any state would be.
+    std::optional<store::Loaded> preloaded;
 
     // Only the thread that is deciding touches these.
     std::unique_ptr<detail::State> state;  ///< none: to be loaded
@@ -92,6 +95,9 @@ public:
     /// Of a request whose Commit has its answer; on the committing thread.
     void conclude(std::unique_ptr<Request> request, store::Answer answer,
                   std::vector<Job::Owned>& later);
+
+    /// Reads those that are not in memory in one go, because inputs to them are about to be sent.
+    void preload(const std::vector<std::pair<const Registered*, std::string>>& wanted);
 
     /// The state after sequence `at` (0: the last) as committed; null if there is no such instance.
     std::unique_ptr<detail::State> load_state(const Registered& workflow, const std::string& id,

@@ -98,12 +98,14 @@ constexpr void set_item_rows(Statements& s) {
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', id BIGINT PATH '$[1]')) k
           JOIN pawl_item i ON i.id = k.id JOIN pawl_instance n ON n.ref = i.instance
          ORDER BY k.n)";
+    // In the order of the key: with few lines the planner would begin at those, read every item
+    // and sort them, for one of them.
     s.items.page = R"(
-        SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
+        SELECT STRAIGHT_JOIN i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                i.created_at, i.due_at, i.session, i.fence, i.encoding, i.`key`, i.causation,
                i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id,
                i.mail, i.wakes_at_mail
-          FROM pawl_item i JOIN pawl_line l ON l.ref = i.line
+          FROM pawl_item i FORCE INDEX (PRIMARY) JOIN pawl_line l ON l.ref = i.line
           JOIN pawl_instance n ON n.ref = i.instance
          WHERE i.id > $1 AND ($2 IS NULL OR l.kind = $2) AND ($3 IS NULL OR l.type = $3)
            AND ($4 IS NULL OR l.name = $4) ORDER BY i.id LIMIT $5)";
