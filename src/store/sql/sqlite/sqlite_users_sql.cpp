@@ -33,8 +33,8 @@ struct Bind {
                                    SQLITE_UTF8);
     }
     int operator()(const std::vector<std::byte>& value) const {
-        // A null pointer would bind NULL.
-        return sqlite3_bind_blob64(statement, at, value.empty() ? "" : (const void*)value.data(),
+        static constexpr std::byte nothing[1]{};  // a null pointer would bind NULL
+        return sqlite3_bind_blob64(statement, at, value.empty() ? nothing : value.data(),
                                    value.size(), SQLITE_TRANSIENT);
     }
     int operator()(Time value) const { return (*this)(base::time_text(value).value_or("")); }
