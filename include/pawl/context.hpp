@@ -6,6 +6,7 @@
 #include <pawl/detail/execution.hpp>
 #include <pawl/json.hpp>
 #include <pawl/step.hpp>
+#include <pawl/transaction.hpp>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -75,6 +76,33 @@ public:
     template <class F>
     auto step(std::string_view name, StepOptions options, F&& body) {
         return only(later(name, options, std::ref(body)));
+    }
+
+    /// A step whose body works on tables of your own, in the store's database: what it does there
+    /// and the record of the step are one commit, so it happens exactly once. The body takes a
+    /// `pawl::Transaction&`, and a `const pawl::Attempt&` if it likes. It is quick, and does
+    /// nothing but SQL: others wait for its locks, and on SQLite for its turn to write. It is
+    /// rolled back and run again where it throws (`options.attempts`), or collides with others. A
+    /// call from it that would wait for the engine is an Error (misuse). Not for a store in memory.
+    template <class F>
+    auto transaction(std::string_view name, F&& body) {
+        return transaction(name, StepOptions{}, std::forward<F>(body));
+    }
+    template <class F>
+    auto transaction(std::string_view name, StepOptions options, F&& body) {
+        using R = decltype(transacted(body, std::declval<Transaction&>(), Attempt{}));
+        check_travels<R>();
+        auto branch = detail::branch(detail::Branch::Kind::step, name);
+        branch.options = options;
+        branch.transaction = [&body](Transaction& tx, const Attempt& attempt) {
+            if constexpr (std::is_void_v<R>) {
+                transacted(body, tx, attempt);
+                return std::string{"null"};
+            } else {
+                return json::encode<std::remove_cvref_t<R>>(transacted(body, tx, attempt));
+            }
+        };
+        return only(Later<std::remove_cvref_t<R>>{std::move(branch)});
     }
 
     /// A step that begins when `all` or `any` takes it, beside the others.
@@ -239,6 +267,13 @@ private:
             return body(attempt);
         else
             return body();
+    }
+    template <class F>
+    static decltype(auto) transacted(F& body, Transaction& tx, const Attempt& attempt) {
+        if constexpr (std::is_invocable_v<F&, Transaction&, const Attempt&>)
+            return body(tx, attempt);
+        else
+            return body(tx);
     }
     template <class F>
     using ResultOf = decltype(called(std::declval<F&>(), std::declval<const Attempt&>()));

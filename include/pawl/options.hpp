@@ -52,6 +52,9 @@ struct Options {
     std::size_t queue = 16'384;
     /// Largest payload in bytes of one event, effect, timer or snapshot.
     std::size_t payload_limit = 1024 * 1024;
+    /// How long a transaction with SQL of your own may take (`Context::transaction`). Others wait
+    /// for its locks, and on SQLite for its turn to write, also to renew their leases.
+    Duration transaction_limit = std::chrono::seconds{5};
     /// How long an input id is remembered.
     Duration input_id_retention = std::chrono::hours{24 * 7};
     /// How long it is remembered that an item's input was rejected or came after the finish.

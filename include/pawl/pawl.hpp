@@ -10,4 +10,5 @@
 #include <pawl/options.hpp>
 #include <pawl/outcome.hpp>
 #include <pawl/policy.hpp>
+#include <pawl/transaction.hpp>
 #include <pawl/uuid.hpp>

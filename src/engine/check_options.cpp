@@ -26,6 +26,9 @@ void check_options(const Options& options) {
             "it must be at least a millisecond, and at most a hundred years");
     require(options.losses > 0, "losses",
             "with 0 everything would be buried before it is performed; give it at least 1");
+    require(options.transaction_limit > Duration::zero() &&
+                options.transaction_limit <= std::chrono::hours{1},
+            "transaction_limit", "it must be more than nothing, and at most an hour");
     require(options.input_id_retention >= Duration::zero(), "input_id_retention",
             "it must not be negative");
     require(options.ending_retention >= Duration::zero(), "ending_retention",

@@ -7,6 +7,7 @@
 
 #include "base/latch.hpp"
 #include "base/text.hpp"
+#include "engine/in_transaction.hpp"
 #include "engine/waiting.hpp"
 
 namespace pawl::engine {
@@ -60,6 +61,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       runs_({*store_, committers_, *random_, clock_, dispatcher_, workers_, function_threads_,
              session_},
             {.payload_limit = options_.payload_limit,
+             .transaction_limit = options_.transaction_limit,
              .executor = options_.executor,
              .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
              .log = [this](LogLevel level, const std::string& s) { log(level, s); },
@@ -284,6 +286,7 @@ void Core::prepare(Request& request, Sending sending) {
 }
 
 OutcomeRecord Core::send(Sending sending) {
+    check_not_in_transaction(*store_, "send");
     const auto waiter = std::make_shared<Waiter>();
     auto request = std::make_unique<WaitingRequest>(waiter);
     prepare(*request, std::move(sending));

@@ -93,6 +93,7 @@ void RunExecution::run_ready(Waits& waits, detail::Gathering how, std::size_t at
     }
     begin_anew();
     make_durable();
+    if (waits[ready.front()].branch.transaction) return run_transaction(waits[ready.front()]);
     if (how == detail::Gathering::any && waits.size() > 1) return run_until_first(waits, ready);
     if (ready.size() == 1) {
         auto& wait = waits[ready.front()];

@@ -55,6 +55,7 @@ public:
         base::Random& random;
         StopTimers& stops;
         RunSurroundings& surroundings;
+        Duration transaction_limit{0};
         base::AtPoint at_point;
         std::function<void(LogLevel, const std::string&)> log;
         std::stop_token stop;      ///< of the claim: asked when the engine's patience ends
@@ -162,6 +163,8 @@ private:
     bool is_over(Waits& waits, const std::vector<std::size_t>& running);
     Ran run_body(Waiting& wait, int attempts);
     void conclude(Waiting& wait, Ran ran);
+    void run_transaction(Waiting& wait);
+    bool try_transaction(Waiting& wait, Ran& ran);
     void run_until_first(Waits& waits, const std::vector<std::size_t>& ready);
     std::string key_of(const std::string& name, int call) const;
 

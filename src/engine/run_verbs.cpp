@@ -5,6 +5,7 @@
 #include <pawl/error.hpp>
 
 #include "base/text.hpp"
+#include "engine/in_transaction.hpp"
 #include "engine/runs.hpp"
 
 namespace pawl::engine {
@@ -27,7 +28,13 @@ bool is_of_a_call(const std::string& name) {
 
 }  // namespace
 
+std::optional<records::Finished> Runs::wait(const store::InstanceName& run, Duration timeout) {
+    if (timeout > Duration::zero()) check_not_in_transaction(parts_.store, "waiting for a run");
+    return waiters_.wait(run, timeout);
+}
+
 bool Runs::terminate(const store::InstanceName& run, const std::string& reason) {
+    check_not_in_transaction(parts_.store, "the end of a run");
     for (;;) {
         const auto tail = std::move(parts_.store.tails({&run, 1}).front());
         if (!tail.row || tail.row->finished_at) return false;
@@ -99,6 +106,7 @@ void Runs::restart(const RegisteredFunction& function, const std::string& id,
 
 std::optional<std::string> Runs::value(const store::InstanceName& run, const std::string& key,
                                        Duration timeout) {
+    if (timeout > Duration::zero()) check_not_in_transaction(parts_.store, "waiting for a value");
     const base::Countdown countdown{timeout};
     constexpr std::size_t page = 100;
     for (;;) {

@@ -102,7 +102,7 @@ RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal,
     }
 }
 
-void RunWriter::add(const char* name, std::string bytes) {
+store::Event RunWriter::entry(const char* name, std::string bytes) {
     if (bytes.size() > parts_.payload_limit)
         throw Error{Code::invalid,
                     fmt::format("run \"{}\": an entry {} has {} bytes, the limit is {} "
@@ -117,8 +117,22 @@ void RunWriter::add(const char* name, std::string bytes) {
     if (entries >= parts_.journal_limit / 5 * 4 && !std::exchange(warned_, true))
         parts_.warn(fmt::format("the journal of run \"{}\" of \"{}\" has {} of {} entries",
                                 instance_.id, instance_.type, entries, parts_.journal_limit));
-    pending_.push_back(entry_of(name, std::move(bytes), parts_.clock, parts_.random));
+    return entry_of(name, std::move(bytes), parts_.clock, parts_.random);
+}
+
+void RunWriter::add(const char* name, std::string bytes) {
+    pending_.push_back(entry(name, std::move(bytes)));
     journal_.fold(pending_.back());
+}
+
+store::Append& RunWriter::append_to(store::Commit& commit, RunStatus status) {
+    auto& append = commit.append.emplace();
+    append.instance = instance_;
+    append.expected = version_;
+    append.events = pending_;
+    append.taken = taken_;
+    append.status = static_cast<std::int32_t>(status);
+    return append;
 }
 
 store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
@@ -128,22 +142,30 @@ store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
     word.seen_mail = seen_mail_;
     commit.settlements.push_back(std::move(word));
     commit.envelope = envelope_;
-    if (pending_.empty()) return commit;
-    auto& append = commit.append.emplace();
-    append.instance = instance_;
-    append.expected = version_;
-    append.events = pending_;
-    append.taken = taken_;
-    append.status = static_cast<std::int32_t>(status);
+    if (!pending_.empty()) append_to(commit, status);
     return commit;
 }
 
 RunWriter::Written RunWriter::write(store::Commit commit) {
-    const auto count = static_cast<store::Version>(pending_.size());
-    const auto answer = commit_and_wait(parts_.lanes, std::move(commit), parts_.is_held);
+    return note(commit_and_wait(parts_.lanes, std::move(commit), parts_.is_held));
+}
+
+RunWriter::Written RunWriter::write_through(store::Event entry, const CommitThrough& through) {
+    auto commit = commit_of({.verdict = store::Verdict::hold}, RunStatus::running);
+    auto& append = commit.append ? *commit.append : append_to(commit, RunStatus::running);
+    append.events.push_back(entry);
+    const auto answer = through(commit);
+    if (answer.fate == store::Fate::committed) {
+        journal_.fold(entry);
+        pending_.push_back(std::move(entry));  // behind the others: it is written with them
+    }
+    return note(answer);
+}
+
+RunWriter::Written RunWriter::note(const store::Answer& answer) {
     switch (answer.fate) {
         case store::Fate::committed:
-            version_ += count;
+            version_ += static_cast<store::Version>(pending_.size());
             pending_.clear();
             taken_.clear();
             must_write_ = false;
@@ -186,12 +208,7 @@ RunWriter::Written RunWriter::suspend(const store::Wake& wake, RunStatus status)
 
 RunWriter::Written RunWriter::finish(const records::Finished& finished, RunStatus status) {
     auto commit = commit_of({.verdict = store::Verdict::ack}, status);
-    if (!commit.append) {
-        commit.append.emplace();
-        commit.append->instance = instance_;
-        commit.append->expected = version_;
-        commit.append->status = static_cast<std::int32_t>(status);
-    }
+    if (!commit.append) append_to(commit, status);
     commit.append->events.push_back(
         entry_of(records::Finished::tag, json::encode(finished), parts_.clock, parts_.random));
     commit.append->finished = true;

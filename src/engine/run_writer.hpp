@@ -62,6 +62,14 @@ public:
     };
     /// Makes what is pending durable. `yes` also when mail came: it is read then.
     Written hold();
+    using CommitThrough = std::function<store::Answer(const store::Commit&)>;
+    /// Writes what is pending and this entry with a commit of somebody else's. The entry counts
+    /// only once it is written: if `commit` throws, or the answer is not `yes`, nothing has
+    /// changed.
+    template <class Record>
+    Written record_through(const Record& record, const CommitThrough& commit) {
+        return write_through(entry(Record::tag, json::encode(record)), commit);
+    }
     /// And gives the claim back until `wake`.
     Written suspend(const store::Wake& wake, RunStatus status);
     /// And ends the run. `parent` gets to know of it, if it is still there.
@@ -75,9 +83,13 @@ public:
 
 private:
     void add(const char* name, std::string bytes);
+    store::Event entry(const char* name, std::string bytes);
+    Written write_through(store::Event entry, const CommitThrough& commit);
+    store::Append& append_to(store::Commit& commit, RunStatus status);
     store::Commit commit_of(store::Settlement word, RunStatus status);
     Written write(store::Commit commit);
     bool is_known_signal(const store::InboxRow& row) const;
+    Written note(const store::Answer& answer);
     std::optional<store::InboxRow> news_for_parent(const records::Finished& finished) const;
 
     Parts parts_;

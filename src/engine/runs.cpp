@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "base/uuid.hpp"
+#include "engine/in_transaction.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -146,6 +147,7 @@ store::Commit Runs::start_commit(const Starting& starting, std::vector<store::Ev
 }
 
 std::vector<store::Answer> Runs::start_all(std::vector<Starting> all) {
+    check_not_in_transaction(parts_.store, "the start of a run");
     const auto batch = std::make_shared<StartBatch>();
     batch->left = all.size();
     batch->answers.resize(all.size());
@@ -227,6 +229,7 @@ bool Runs::mail(const store::InstanceName& run, const char* name, std::string by
         throw Error{Code::invalid, fmt::format("{} for run \"{}\" has {} bytes, the limit is {} "
                                                "(Options::payload_limit)",
                                                name, run.id, bytes.size(), options_.payload_limit)};
+    check_not_in_transaction(parts_.store, "a word to a run");
     store::Commit commit;
     auto& row = commit.inbox.emplace_back();
     row.to = run;
@@ -342,6 +345,7 @@ void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
                             .random = parts_.random,
                             .stops = stops_,
                             .surroundings = *this,
+                            .transaction_limit = options_.transaction_limit,
                             .at_point = options_.at_point,
                             .log = options_.log,
                             .stop = held->stop.get_token()},

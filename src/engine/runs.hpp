@@ -34,6 +34,7 @@ public:
     };
     struct Options {
         std::size_t payload_limit = 0;
+        Duration transaction_limit{0};
         std::function<void(Task)> executor;
         std::function<std::shared_ptr<void>()> keep_alive;
         std::function<void(LogLevel, const std::string&)> log;
@@ -61,9 +62,7 @@ public:
     void restart(const RegisteredFunction& function, const std::string& id, const std::string& step,
                  const std::string& new_id);
 
-    std::optional<records::Finished> wait(const store::InstanceName& run, Duration timeout) {
-        return waiters_.wait(run, timeout);
-    }
+    std::optional<records::Finished> wait(const store::InstanceName& run, Duration timeout);
     std::optional<std::string> value(const store::InstanceName& run, const std::string& key,
                                      Duration timeout);
 

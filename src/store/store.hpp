@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <pawl/detail/sql.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -137,6 +138,21 @@ public:
     virtual void interrupt() = 0;
 };
 
+/// SQL of the user's own that is open. Used by one thread at a time. Rolls back unless it is
+/// committed; whoever holds it keeps others waiting.
+class UserTransaction : public detail::SqlSession {
+public:
+    virtual ~UserTransaction() = default;
+
+    /// Applies one Commit in the same transaction and commits everything; if its fate is not
+    /// `committed`, nothing. It is over then, and also when this throws: pawl::Error, `in_doubt`
+    /// where the connection was lost while it was committed.
+    virtual Answer commit(const Commit& commit) = 0;
+    /// Of one that has failed: it was given up because of others that ran beside it, or the
+    /// connection was lost before the commit. The same from its beginning may succeed.
+    virtual bool may_be_repeated() const = 0;
+};
+
 /// A journal, its work and its dead letters. Thread-safe, except that `commit` calls for one
 /// instance must not overlap. Every verb is one transaction; it throws pawl::Error and then has
 /// changed nothing (commit: or says that it is in doubt).
@@ -154,6 +170,13 @@ public:
     virtual void commit(std::span<const Commit> group, std::span<Answer> answers) = 0;
     /// How many groups it likes to be given at a time.
     virtual std::size_t writers() const { return 1; }
+
+    /// For SQL of the user's own, beside what pawl writes, on the same database. It fails if it
+    /// takes longer than `limit`: a statement where the database can tell, else at the next one or
+    /// at its end. Error (misuse) where there is no SQL.
+    virtual std::unique_ptr<UserTransaction> begin(Duration limit) = 0;
+    /// Whether this thread has begun one that is not over: it must not wait for others who write.
+    virtual bool is_in_transaction() const { return false; }
 
     virtual std::vector<Loaded> load(std::span<const LoadRequest> requests) = 0;
     /// Up to `limit` entries of the journal after sequence `after`.

@@ -57,6 +57,11 @@ public:
                "schema=" + schema_.name();
     }
 
+    void run(const std::string& sql) const override { schema_.run(sql); }
+    std::string table(const std::string& name) const override {
+        return schema_.name() + '.' + name;
+    }
+
     std::string ask(const std::string& sql) const override {
         const std::unique_ptr<PGconn, decltype(&PQfinish)> connection{
             PQconnectdb(store::conformance::PostgresSchema::url().c_str()), PQfinish};

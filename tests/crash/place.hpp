@@ -19,6 +19,10 @@ public:
     virtual std::string url() const = 0;
     /// The first field of the first row: what the public API does not show.
     virtual std::string ask(const std::string& sql) const = 0;
+    /// A statement by somebody who does not know of pawl.
+    virtual void run(const std::string& sql) const { ask(sql); }
+    /// What a table beside pawl's is called, so that it is gone with this object, too.
+    virtual std::string table(const std::string& name) const { return name; }
     /// What the database says of itself when all is well: empty.
     virtual std::string damage() const { return {}; }
 };

@@ -93,6 +93,8 @@ protected:
     void SetUp() override;
 
     std::string url() const;
+    /// The database below, as somebody sees it who does not know of pawl.
+    const crash::Place& place() const { return *place_; }
     /// Of the file, on SQLite.
     std::filesystem::path path() const { return directory_.path() / "shop.db"; }
     /// The manual clock for everything, and a seed.

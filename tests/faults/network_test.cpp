@@ -101,6 +101,44 @@ TEST_P(Network, ThatLosesAnswersToCommitsAppliesNothingTwice) {
     load.settle_and_check();
 }
 
+TEST_P(Network, ThatLosesAnswersToCommitsDoesTransactionsOnce) {
+    constexpr int runs = 60;
+    server->ask("CREATE TABLE booked (id VARCHAR(40))");
+    Engine engine{url(), {.functions = 4}};
+    auto function = engine.add("book", [](Context& ctx) {
+        ctx.transaction("book", [&](Transaction& tx) {
+            tx.exec("INSERT INTO booked (id) VALUES ($1)", ctx.id());
+        });
+    });
+    engine.start();
+    proxy->cut_commits(5);
+    const auto name = [](int i) { return "r-" + std::to_string(i); };
+    for (int i = 0; i < runs; ++i)
+        EXPECT_TRUE(crash::await(
+            [&] {
+                try {
+                    function.start(name(i));  // it is there, or it is made
+                    return true;
+                } catch (const Error&) {
+                    return false;
+                }
+            },
+            60s));
+    ASSERT_TRUE(crash::await([&] { return proxy->commits_cut() >= 10; }, 60s));
+    const auto has_ended = [&](int i) {
+        try {
+            return function.run(name(i)).result(1s).has_value();
+        } catch (const Error&) {
+            return false;
+        }
+    };
+    for (int i = 0; i < runs; ++i)
+        EXPECT_TRUE(crash::await([&] { return has_ended(i); }, 60s)) << name(i);
+    proxy->cut_commits(0);
+    EXPECT_EQ(server->ask("SELECT count(*) FROM booked"), std::to_string(runs));
+    EXPECT_EQ(server->ask("SELECT count(DISTINCT id) FROM booked"), std::to_string(runs));
+}
+
 TEST_P(Network, ThatLosesEveryAnswerToCommitsSaysThatItIsInDoubt) {
     Caller caller{url()};
     ASSERT_TRUE(caller.gets_through(10s));

@@ -15,7 +15,8 @@
 
 namespace pawl::inline v0 {
 class Context;
-}
+class Transaction;
+}  // namespace pawl::inline v0
 
 namespace pawl::inline v0::detail {
 
@@ -27,6 +28,9 @@ struct Branch {
     StepOptions options;
     /// Of a step: its encoded result. Called on any thread, once for each attempt.
     std::function<std::string(const Attempt&)> body;
+    /// Of a step whose record is committed with the body's own SQL: instead of `body`, called on
+    /// the function's thread, and not beside others.
+    std::function<std::string(Transaction&, const Attempt&)> transaction;
     Duration length{0};               ///< of a sleep
     std::optional<Time> until;        ///< of a sleep, instead
     std::optional<Duration> timeout;  ///< of a wait

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <pawl/error.hpp>
 #include <utility>
 
 #include "store/memory/claiming.hpp"
@@ -46,6 +47,12 @@ public:
     void commit(std::span<const Commit> group, std::span<Answer> answers) override {
         const std::lock_guard lock{mutex_};
         memory::commit_group(state_, now(), group, answers);
+    }
+
+    std::unique_ptr<UserTransaction> begin(Duration) override {
+        throw Error{Code::misuse,
+                    "a store in memory has no SQL: a transaction of your own needs a store on "
+                    "SQLite, PostgreSQL or MariaDB"};
     }
 
     std::vector<Loaded> load(std::span<const LoadRequest> requests) override {

@@ -44,6 +44,10 @@ void Committing::commit(std::span<const Commit> commits, std::span<Answer> answe
     auto group = take_group();
     write_until_known(*group, {.commits = commits, .answers = answers});
     give_back(std::move(group));
+    written(commits);
+}
+
+void Committing::written(std::span<const Commit> commits) {
     const Time now = database_.now();
     if (std::ranges::any_of(commits, [&](const Commit& c) { return puts_before(c, now); }))
         marks_.forget();

@@ -24,6 +24,13 @@ public:
 
     void commit(std::span<const Commit> commits, std::span<Answer> answers);
 
+    /// For who brings a transaction of his own. One that was left by an exception is not given
+    /// back.
+    std::unique_ptr<Group> take_group();
+    void give_back(std::unique_ptr<Group> group);
+    /// When such a transaction is committed: whoever waits for work may find some.
+    void written(std::span<const Commit> commits);
+
 private:
     /// Only guards to look at: nobody needs to wait for a turn to write.
     void confirm(std::span<const Commit> commits, std::span<Answer> answers);
@@ -40,9 +47,6 @@ private:
     bool write_presumed(Group& group, Group::Run run, Progress& progress);
     void write_until_known(Group& group, Group::Run run);
     [[noreturn]] void fail_in_doubt(const Group::Run& run, const Error& error);
-
-    std::unique_ptr<Group> take_group();
-    void give_back(std::unique_ptr<Group> group);
 
     Database& database_;
     Interned& interned_;

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <pawl/detail/sql.hpp>
 #include <pawl/error.hpp>
 #include <pawl/time.hpp>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "store/sql/value.hpp"
 
@@ -95,6 +97,16 @@ public:
     virtual void set_savepoint() = 0;
     virtual void release_savepoint() = 0;
     virtual void rollback_to_savepoint() = 0;
+
+    /// Begins a transaction for SQL of the user's own. When `limit` has passed the database gives a
+    /// statement up, and the transaction if it hears nothing, as far as it can.
+    virtual void begin_users(Duration limit) = 0;
+    /// One statement of the user's own, with parameters $1, $2, ... `invalid` where it, or the
+    /// data, is at fault; `misuse` if it would end the transaction.
+    virtual detail::SqlResult run_users(std::string_view sql,
+                                        const std::vector<detail::SqlValue>& values) = 0;
+    /// What follows in this transaction is pawl's own again.
+    virtual void end_users() {}
 
     /// Between two writes, for crash tests: one of `base::points`.
     virtual void reach(std::string_view) const {}

@@ -16,6 +16,7 @@ namespace pawl::store::sql {
 /// What a write is for: how long it may wait for its turn, and what it may lose.
 enum class Purpose : std::uint8_t {
     group,    ///< durable when its commit returns
+    users,    ///< the user's own SQL: durable too, on a connection that groups do not need
     claim,    ///< may be undone by a power failure, which ends every claimant too
     renewal,  ///< like a claim, and goes before every waiting group
 };

@@ -5,6 +5,8 @@
 #include "store/sql/interned.hpp"
 #include "store/sql/reading.hpp"
 #include "store/sql/retaining.hpp"
+#include "store/sql/transacting.hpp"
+#include "store/sql/users_transaction.hpp"
 
 namespace pawl::store::sql {
 namespace {
@@ -19,6 +21,18 @@ public:
         committing_.commit(group, answers);
     }
     std::size_t writers() const override { return database_->writers(); }
+
+    std::unique_ptr<UserTransaction> begin(Duration limit) override {
+        for (Tries tries;;) {
+            try {
+                return std::make_unique<UsersTransaction>(
+                    UsersTransaction::Parts{*database_, committing_, open_}, limit);
+            } catch (const LostConnection&) {
+                tries.after_loss();
+            }
+        }
+    }
+    bool is_in_transaction() const override { return open_.is_any_here(); }
 
     std::vector<Loaded> load(std::span<const LoadRequest> requests) override {
         return reading_.load(requests);
@@ -89,6 +103,7 @@ private:
     StrayClaims strays_;
     InstanceRefs refs_;
     ClaimMarks marks_;
+    OpenTransactions open_;
     Committing committing_{*database_, interned_, refs_, strays_, marks_};
     Claiming claiming_{*database_, interned_, strays_, marks_};
     Reading reading_{*database_, interned_, refs_};

@@ -91,9 +91,13 @@ void MariadbConnection::configure() {
     query(mariadb::largest_packet, {}, [&](const Row& row) {
         largest_packet_ = static_cast<std::size_t>(row.number(0)) - packet_margin;
     });
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(options_.deadline).count();
-    run(limit_statements, {seconds, 2 * seconds});
+    limit_statements_to(options_.deadline);
     rollback();
+}
+
+void MariadbConnection::limit_statements_to(Duration limit) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(limit).count();
+    run(limit_statements, {seconds, 2 * seconds});
 }
 
 void MariadbConnection::fail(const Failure& failure, std::string_view what) {

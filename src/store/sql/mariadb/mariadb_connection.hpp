@@ -36,6 +36,7 @@ enum class Role : std::uint8_t {
     reader,   ///< its transactions see one moment, and can't write
     writer,   ///< its transactions see what is committed
     renewer,  ///< a writer that waits for nobody else's turn
+    users,    ///< a writer for SQL of the user's own
 };
 
 struct ConnectionOptions {
@@ -62,6 +63,10 @@ public:
     void rollback_to_savepoint() override;
     void reach(std::string_view point) const override { base::reach(options_.at_point, point); }
 
+    void begin_users(Duration limit) override;
+    detail::SqlResult run_users(std::string_view sql,
+                                const std::vector<detail::SqlValue>& values) override;
+
     /// Many statements, each ended by a semicolon; for migrations.
     void run_script(std::string_view script);
 
@@ -86,6 +91,8 @@ private:
     void hear_answers();
     /// Guards an operation: notes a loss, and throws what the failure is.
     [[noreturn]] void fail(const Failure& failure, std::string_view what);
+    [[noreturn]] void fail_users(const Failure& failure, std::string_view sql);
+    void limit_statements_to(Duration limit);
 
     struct Close {
         void operator()(st_mysql* link) const;

@@ -18,7 +18,8 @@ MariadbDatabase::MariadbDatabase(const MariadbOptions& options)
       clock_(options_.clock),
       readers_(pool_options(options_.connections), [this] { return open(Role::reader); }),
       writers_(pool_options(options_.connections), [this] { return open(Role::writer); }),
-      renewers_(pool_options(1), [this] { return open(Role::renewer); }) {
+      renewers_(pool_options(1), [this] { return open(Role::renewer); }),
+      users_(pool_options(options_.connections), [this] { return open(Role::users); }) {
     check_prefix(options_.prefix);
     const auto writer = lease(Role::writer, Access::write);
     migrate(static_cast<MariadbConnection&>(*writer), options_.prefix);
@@ -52,9 +53,11 @@ MariadbDatabase::Pool& MariadbDatabase::pool(Role role) {
         case Role::writer:
             return writers_;
         case Role::renewer:
+            return renewers_;
+        case Role::users:
             break;
     }
-    return renewers_;
+    return users_;
 }
 
 // Whoever takes a connection asks for the time if the last answer is old: nobody needs a second
@@ -75,9 +78,13 @@ Database::Lease MariadbDatabase::lease(Role role, Access access) {
     return {*this, connection, access};
 }
 
-// A lease is renewed on a connection of its own, so that it never waits for a group.
+// A lease is renewed on a connection of its own, so that it never waits for a group; and no group
+// waits for SQL of the user's own.
 Database::Lease MariadbDatabase::write(Purpose purpose) {
-    return lease(purpose == Purpose::renewal ? Role::renewer : Role::writer, Access::write);
+    const auto role = purpose == Purpose::renewal ? Role::renewer
+                      : purpose == Purpose::users ? Role::users
+                                                  : Role::writer;
+    return lease(role, Access::write);
 }
 
 Database::Lease MariadbDatabase::read() { return lease(Role::reader, Access::read); }

@@ -38,6 +38,7 @@ private:
     Pool readers_;
     Pool writers_;
     Pool renewers_;
+    Pool users_;
 };
 
 }  // namespace pawl::store::sql::mariadb

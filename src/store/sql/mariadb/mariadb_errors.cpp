@@ -18,6 +18,7 @@ struct Diagnosis {
     Sort sort = Sort::ordinary;
 };
 
+constexpr const char* unknown = "look the code up in MariaDB's documentation";
 constexpr unsigned wsrep_not_ready = 1047;  // ER_UNKNOWN_COM_ERROR, of a Galera node
 
 Diagnosis diagnose_refusal(unsigned code) {
@@ -95,7 +96,23 @@ Diagnosis diagnose(unsigned code) {
         case ER_BAD_FIELD_ERROR:
             return {Code::corrupt, "the tables are not what they should be; migrate the database"};
         default:
-            return {Code::unavailable, "look the code up in MariaDB's documentation"};
+            return {Code::unavailable, unknown};
+    }
+}
+
+// Of the user's own SQL: what is not the server's state or a race is the statement's fault.
+Diagnosis diagnose_users(unsigned code) {
+    const auto diagnosis = diagnose(code);
+    if (code == ER_STATEMENT_TIMEOUT)
+        return {Code::busy, "the transaction took too long: see Options::transaction_limit"};
+    switch (code) {
+        case ER_DUP_ENTRY:
+        case ER_NO_SUCH_TABLE:
+        case ER_BAD_FIELD_ERROR:
+            return {Code::invalid, "the database refused it"};
+        default:
+            if (diagnosis.advice != unknown) return diagnosis;
+            return {Code::invalid, "the database refused it"};
     }
 }
 
@@ -134,8 +151,9 @@ bool is_loss(unsigned code) {
 }
 
 void fail(const Failure& failure, const Attempt& attempt) {
-    const Diagnosis diagnosis =
-        attempt.while_connecting ? diagnose_refusal(failure.code) : diagnose(failure.code);
+    const Diagnosis diagnosis = attempt.while_connecting ? diagnose_refusal(failure.code)
+                                : attempt.users          ? diagnose_users(failure.code)
+                                                         : diagnose(failure.code);
     std::string_view what = attempt.what;
     while (!what.empty() && (what.front() == ' ' || what.front() == '\n')) what.remove_prefix(1);
     const auto message =

@@ -25,6 +25,7 @@ struct Attempt {
     std::string_view server;        ///< "10.0.0.7:3306"
     std::string_view what;          ///< the statement, or what else was attempted
     bool while_connecting = false;  ///< then a refusal is the URL's fault
+    bool users = false;             ///< a statement of the user's own
 };
 
 /// Throws the Collision, LostConnection or Error that this failure is.

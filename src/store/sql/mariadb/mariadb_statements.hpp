@@ -239,6 +239,8 @@ inline constexpr Statement limit_statements =
     "SET SESSION max_statement_time = $1, idle_transaction_timeout = $2";
 inline constexpr Statement largest_packet = "SELECT @@max_allowed_packet";
 
+// So that the server tells whether a statement of the user's own has ended it.
+inline constexpr Statement begin_users = "START TRANSACTION";
 inline constexpr Statement commit = "COMMIT";
 inline constexpr Statement rollback = "ROLLBACK";
 

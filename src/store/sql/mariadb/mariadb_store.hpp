@@ -18,8 +18,9 @@ struct MariadbOptions {
     std::string url;
     const Clock* clock = nullptr;  ///< the database's, unless given; outlives the store
     std::string prefix = "pawl_";  ///< of the tables; the URL's goes first
-    Duration deadline = std::chrono::seconds{30};    ///< of a statement, and of reaching the server
-    std::size_t connections = 4;                     ///< that write, and as many that read
+    Duration deadline = std::chrono::seconds{30};  ///< of a statement, and of reaching the server
+    /// That write, as many that read, and as many for transactions of the user's own.
+    std::size_t connections = 4;
     std::function<void(std::string_view)> at_point;  ///< for crash tests: `base::points`
 };
 

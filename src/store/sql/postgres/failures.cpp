@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pawl/error.hpp>
 
 #include "store/sql/connection.hpp"
@@ -64,9 +65,24 @@ constexpr Diagnosis diagnoses[] = {
     {"54", Sort::error, Code::invalid, "the database refused this row"},
 };
 
-Diagnosis diagnose(std::string_view state) {
+// Of the user's own SQL: what is about a row or a statement is nobody's race and not our tables'.
+constexpr std::string_view users_fault[] = {"23", "22", "42", "0A", "2B", "2F",
+                                            "38", "39", "3F", "54", "P0"};
+
+Diagnosis diagnose(const Failure& failure) {
+    const std::string_view state = failure.state;
     if (state.empty())
         return {state, Sort::lost, Code::unavailable, "see to the server and the network"};
+    const auto is_of = [&](std::string_view start) { return state.starts_with(start); };
+    // What is checked at the end of a transaction is never ours: a constraint of the user's.
+    const bool deferred = failure.at == commit.text && is_of("23");
+    if (deferred || (failure.users && state != "42501" && std::ranges::any_of(users_fault, is_of)))
+        return {state, Sort::error, Code::invalid, "the database refused it"};
+    if (failure.users && state == "57014")
+        return {state, Sort::error, Code::busy,
+                "the transaction took too long: see Options::transaction_limit"};
+    // In recovery the server does not support (0A000) the beginning of a transaction that writes.
+    if (is_of("0A000") && failure.at == begin_write.text) return diagnose({"25006", "", ""});
     for (const auto& diagnosis : diagnoses)
         if (state.starts_with(diagnosis.state)) return diagnosis;
     return {state, Sort::error, Code::unavailable, "see the server's log"};
@@ -74,14 +90,13 @@ Diagnosis diagnose(std::string_view state) {
 
 }  // namespace
 
-bool ends_connection(std::string_view state) {
-    return diagnose(state).sort == Sort::lost || state == "25006";
+bool ends_connection(const Failure& failure) {
+    const auto diagnosis = diagnose(failure);
+    return diagnosis.sort == Sort::lost || diagnosis.state == "25006";
 }
 
 void throw_failure(const std::string& place, const Failure& failure) {
-    // In recovery the server does not support (0A000) the beginning of a transaction that writes.
-    const bool in_recovery = failure.state == "0A000" && failure.at == begin_write.text;
-    const auto diagnosis = diagnose(in_recovery ? "25006" : failure.state);
+    const auto diagnosis = diagnose(failure);
     std::string_view reason{failure.message};
     while (!reason.empty() && (reason.back() == '\n' || reason.back() == ' '))
         reason.remove_suffix(1);

@@ -10,10 +10,11 @@ struct Failure {
     std::string state;    ///< SQLSTATE; empty when the connection is gone
     std::string message;  ///< the server's
     std::string at;       ///< the beginning of the statement
+    bool users = false;   ///< a statement of the user's own
 };
 
 /// Whether the connection can't be used after it: it is gone, or leads to the wrong server.
-bool ends_connection(std::string_view state);
+bool ends_connection(const Failure& failure);
 
 /// Throws Collision, LostConnection or Error.
 [[noreturn]] void throw_failure(const std::string& place, const Failure& failure);

@@ -18,10 +18,6 @@ std::string seconds_of(Duration time) {
     return std::to_string(seconds < 2 ? 2 : seconds);  // libpq's least
 }
 
-std::string milliseconds_of(Duration time) {
-    return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(time).count());
-}
-
 // Where it leads to, from what libpq understood.
 std::string describe(PGconn* connection) {
     const char* host = PQhost(connection);
@@ -47,6 +43,10 @@ std::string state_of_refusal(std::string_view message) {
 }
 
 }  // namespace
+
+std::string Link::milliseconds_of(Duration time) {
+    return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(time).count());
+}
 
 Link::Link(const LinkOptions& options) : options_(options) {
     const std::string connect = seconds_of(options_.connect_timeout);

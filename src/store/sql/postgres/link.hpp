@@ -32,6 +32,9 @@ public:
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
+    /// As the server's settings have it, rounded up.
+    static std::string milliseconds_of(Duration time);
+
     PGconn* handle() const { return connection_.get(); }
     const std::string& place() const { return place_; }  ///< for messages: never with a password
     int backend() const { return PQbackendPID(connection_.get()); }

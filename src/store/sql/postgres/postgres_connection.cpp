@@ -41,15 +41,11 @@ private:
     int first_;
 };
 
-std::string milliseconds_of(Duration time) {
-    return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(time).count());
-}
-
 }  // namespace
 
 PostgresConnection::PostgresConnection(ConnectionOptions options)
     : options_(std::move(options)), link_(options_.link), prefix_('"' + options_.schema + "\".") {
-    if (options_.pooler) return;
+    if (options_.pooler || options_.users) return;
     send_settings(false);
     finish();
 }
@@ -59,9 +55,9 @@ std::string PostgresConnection::qualified(std::string_view name) const {
 }
 
 void PostgresConnection::send_settings(bool local) {
-    const auto statement_timeout = milliseconds_of(options_.link.statement_timeout);
+    const auto statement_timeout = Link::milliseconds_of(options_.link.statement_timeout);
     // Long enough for a process that is slow, short enough for those who wait for its locks.
-    const auto idle_timeout = milliseconds_of(options_.link.statement_timeout * 2);
+    const auto idle_timeout = Link::milliseconds_of(options_.link.statement_timeout * 2);
     const Value values[] = {text(statement_timeout), text(idle_timeout),
                             text(local ? "true" : "false")};
     send(settings, values, 1, {});
@@ -131,7 +127,7 @@ void PostgresConnection::take_answers() {
     for (const auto& awaited : awaited_) take_results(awaited, deadline, failure);
     complete = true;
     if (failure.message.empty()) return;
-    if (ends_connection(failure.state)) broken_ = true;
+    if (ends_connection(failure)) broken_ = true;
     throw_failure(link_.place(), failure);
 }
 
@@ -145,6 +141,7 @@ void PostgresConnection::take_results(const Awaited& awaited, Link::Deadline dea
                 return;
             case PGRES_TUPLES_OK: {
                 good = true;
+                if (awaited.users) read_users_result(result.get(), *awaited.users);
                 if (!awaited.sink) break;
                 PostgresRow row{result.get(), awaited.bulk ? 1 : 0};
                 const int rows = PQntuples(result.get());
@@ -170,7 +167,8 @@ void PostgresConnection::take_results(const Awaited& awaited, Link::Deadline dea
             default: {
                 if (!failure.message.empty()) break;
                 const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
-                failure = {state ? state : "", PQresultErrorMessage(result.get()), what};
+                failure = {state ? state : "", PQresultErrorMessage(result.get()), what,
+                           awaited.users != nullptr};
                 if (failure.message.empty()) failure.message = PQerrorMessage(link_.handle());
             }
         }
@@ -212,13 +210,17 @@ void PostgresConnection::begin(Access access) {
     base::check(stage_ == Stage::none, "transactions do not nest");
     stage_ = Stage::wanted;
     access_ = access;
+    users_limit_.reset();
 }
 
 void PostgresConnection::send_begin() {
     if (stage_ != Stage::wanted) return;
     stage_ = Stage::begun;
     send(access_ == Access::write ? begin_write : begin_read);
-    if (options_.pooler) send_settings(true);
+    if (users_limit_)
+        send_users_settings();
+    else if (options_.pooler)
+        send_settings(true);
 }
 
 void PostgresConnection::commit() {

@@ -1,6 +1,7 @@
 /// A connection to a PostgreSQL server: prepared statements, kept, sent without waiting.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +17,7 @@ namespace pawl::store::sql::postgres {
 struct ConnectionOptions {
     LinkOptions link;
     std::string schema = "pawl";
+    bool users = false;   ///< for SQL of the user's own: the server's settings stay as they are
     bool pooler = false;  ///< statements are not kept, settings are made anew for each transaction
     base::AtPoint at_point;  ///< for crash tests
 };
@@ -32,6 +34,15 @@ public:
     void rollback_to_savepoint() override;
     void reach(std::string_view point) const override { base::reach(options_.at_point, point); }
 
+    void begin_users(Duration limit) override;
+    detail::SqlResult run_users(std::string_view sql,
+                                const std::vector<detail::SqlValue>& values) override;
+    void end_users() override {
+        send_begin();
+        send_settings(true);
+    }
+
+    bool is_for_users() const { return options_.users; }
     /// It can't be used any more.
     bool is_lost() const { return broken_; }
     /// The server's own name for something in pawl's schema.
@@ -57,6 +68,7 @@ private:
         const Sink* sink = nullptr;
         bool bulk = false;
         std::int64_t* changed = nullptr;
+        detail::SqlResult* users = nullptr;  ///< of a statement of the user's own
     };
 
     std::int64_t run_rows(Statement statement, std::span<const Value> values,
@@ -69,11 +81,13 @@ private:
     void send(Statement statement, std::span<const Value> values, std::size_t rows, Awaited answer);
     void send(Statement statement) { send(statement, {}, 1, {}); }
     void send_settings(bool local);
+    void send_users_settings();
     void send_begin();
     /// Ends the pipeline and takes all answers that are on their way. Throws the first failure.
     void finish();
     void take_answers();
     void take_results(const Awaited& awaited, Link::Deadline deadline, Failure& failure);
+    static void read_users_result(const PGresult* from, detail::SqlResult& result);
 
     ConnectionOptions options_;
     Link link_;
@@ -84,6 +98,7 @@ private:
     bool broken_ = false;
     enum class Stage { none, wanted, begun } stage_ = Stage::none;
     Access access_ = Access::read;
+    std::optional<Duration> users_limit_;  ///< of the transaction, if it is the user's own
 };
 
 }  // namespace pawl::store::sql::postgres

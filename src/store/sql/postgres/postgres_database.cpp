@@ -35,19 +35,26 @@ PostgresDatabase::PostgresDatabase(const PostgresOptions& options)
             [how = connection_options(options)] {
                 return std::make_unique<PostgresConnection>(how);
             }),
+      users_({.size = options.connections,
+              .deadline = options.patience,
+              .what = "connections to PostgreSQL for transactions"},
+             [how = connection_options(options)]() mutable {
+                 how.users = true;
+                 return std::make_unique<PostgresConnection>(how);
+             }),
       clock_(options.clock),
       bell_(connection_options(options)) {
     check_options(options_);
-    const Lease connection{*this, take(), Access::write};
+    const Lease connection{*this, take(pool_), Access::write};
     prepare_schema(static_cast<PostgresConnection&>(*connection), options_.schema);
 }
 
 const Statements& PostgresDatabase::statements() const { return postgres::statements; }
 
 // With the server's time, if nobody has asked for it lately.
-PostgresConnection& PostgresDatabase::take(Rank rank) {
+PostgresConnection& PostgresDatabase::take(Pool& pool, std::size_t extra) {
     for (Tries tries;;) {
-        auto& connection = pool_.take(rank == Rank::urgent ? 1 : 0);
+        auto& connection = pool.take(extra);
         try {
             clock_.measure([&] {
                 Time server{};
@@ -57,10 +64,10 @@ PostgresConnection& PostgresDatabase::take(Rank rank) {
             });
             return connection;
         } catch (const LostConnection&) {
-            pool_.give_back(connection);
+            pool.give_back(connection);
             tries.after_loss();
         } catch (...) {
-            pool_.give_back(connection);
+            pool.give_back(connection);
             throw;
         }
     }
@@ -74,14 +81,15 @@ std::size_t PostgresDatabase::writers() const {
 
 // A renewal has a connection of its own: it never waits for those who write.
 Database::Lease PostgresDatabase::write(Purpose purpose) {
-    const auto rank = purpose == Purpose::renewal ? Rank::urgent : Rank::ordinary;
-    return {*this, take(rank), Access::write};
+    auto& pool = purpose == Purpose::users ? users_ : pool_;
+    return {*this, take(pool, purpose == Purpose::renewal ? 1 : 0), Access::write};
 }
 
-Database::Lease PostgresDatabase::read() { return {*this, take(), Access::read}; }
+Database::Lease PostgresDatabase::read() { return {*this, take(pool_), Access::read}; }
 
 void PostgresDatabase::give_back(Connection& connection, Access) noexcept {
-    pool_.give_back(static_cast<PostgresConnection&>(connection));
+    auto& own = static_cast<PostgresConnection&>(connection);
+    pool_of(own).give_back(own);
 }
 
 std::string PostgresDatabase::follow(const std::string& cursor, std::size_t limit,

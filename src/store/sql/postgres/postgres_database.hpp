@@ -30,11 +30,15 @@ public:
 private:
     void give_back(Connection& connection, Access access) noexcept override;
 
-    enum class Rank { ordinary, urgent };
-    PostgresConnection& take(Rank rank = Rank::ordinary);
+    using Pool = ConnectionPool<PostgresConnection>;
+    Pool& pool_of(const PostgresConnection& connection) {
+        return connection.is_for_users() ? users_ : pool_;
+    }
+    PostgresConnection& take(Pool& pool, std::size_t extra = 0);
 
     const PostgresOptions options_;
-    ConnectionPool<PostgresConnection> pool_;
+    Pool pool_;
+    Pool users_;  ///< whoever waits in SQL of his own keeps no group waiting
     DatabaseClock clock_;
     Blocks blocks_;
     Bell bell_;

@@ -326,6 +326,14 @@ inline constexpr Statement settings =
     "set_config('enable_mergejoin', 'off', $3::text::boolean), "
     "set_config('jit', 'off', $3::text::boolean)";
 
+/// (statement timeout, idle timeout): of a transaction of the user's own, on a connection whose
+/// other settings are the server's. Times and bytes are read in these forms.
+inline constexpr Statement users_settings =
+    "SELECT set_config('statement_timeout', $1::text, true), "
+    "set_config('idle_in_transaction_session_timeout', $2::text, true), "
+    "set_config('DateStyle', 'ISO, YMD', true), set_config('TimeZone', 'UTC', true), "
+    "set_config('bytea_output', 'hex', true)";
+
 inline constexpr Statement clock =
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 /// (name of the sequence, how many blocks)

@@ -16,7 +16,9 @@ struct PostgresOptions {
     std::string conninfo;          ///< what libpq understands: a URL or "host=... dbname=..."
     std::string schema = "pawl";   ///< where the tables are; made if it is not there
     const Clock* clock = nullptr;  ///< instead of the database's; outlives the store
-    std::size_t connections = 8;   ///< at most, besides one each for renewals, listening and bells
+    /// At most, besides one each for renewals, listening and bells, and as many for transactions of
+    /// the user's own.
+    std::size_t connections = 8;
     bool pooler = false;  ///< there is a transaction pooler: nothing outlives a transaction
     Duration statement_timeout = std::chrono::seconds{30};  ///< of any one call to the server
     Duration connect_timeout = std::chrono::seconds{5};     ///< of one attempt, for each host

@@ -186,10 +186,14 @@ void SqliteConnection::begin(Access access) {
     run(access == Access::write ? begin_write : begin_read);
 }
 
-void SqliteConnection::commit() { run(sqlite::commit); }
+void SqliteConnection::commit() {
+    lift_limit();
+    run(sqlite::commit);
+}
 
 // After some errors SQLite has rolled back by itself, and there is nothing left to do.
 void SqliteConnection::rollback() noexcept {
+    lift_limit();
     if (sqlite3_get_autocommit(database_.get())) return;
     try {
         run(sqlite::rollback);

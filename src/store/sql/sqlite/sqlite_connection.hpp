@@ -1,7 +1,9 @@
 /// A connection to a SQLite file: prepared statements, kept, and errors, told apart once.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <pawl/time.hpp>
 #include <string>
 #include <unordered_map>
@@ -38,6 +40,11 @@ public:
     void rollback_to_savepoint() override;
     void reach(std::string_view point) const override { base::reach(options_.at_point, point); }
 
+    void begin_users(Duration limit) override;
+    detail::SqlResult run_users(std::string_view sql,
+                                const std::vector<detail::SqlValue>& values) override;
+    void end_users() override { lift_limit(); }
+
     /// Prepares, runs and forgets it: for settings, which need no cache.
     void configure(Statement statement);
     /// Runs every statement of a migration.
@@ -64,9 +71,13 @@ private:
     Prepared prepare(std::string_view sql, const char** rest);
     void bind(sqlite3_stmt* prepared, std::span<const Value> row);
     [[noreturn]] void fail(int result, const char* statement) const;
+    [[noreturn]] void fail_users(int result, std::string_view sql) const;
+    Prepared prepare_users(std::string_view text, std::string_view sql);
+    void lift_limit() noexcept;
 
     ConnectionOptions options_;
     std::unique_ptr<sqlite3, Close> database_;
+    std::optional<std::chrono::steady_clock::time_point> limit_;  // of SQL of the user's own
     std::unordered_map<const char*, Prepared> cache_;  // by the address of the statement's text
 };
 

@@ -46,7 +46,9 @@ SqliteDatabase::SqliteDatabase(const SqliteOptions& options)
 // The last connection to close empties the log, so the writer goes last.
 SqliteDatabase::~SqliteDatabase() {
     sqlite3_wal_hook(writer_->handle(), nullptr, nullptr);
+    if (users_) sqlite3_wal_hook(users_->handle(), nullptr, nullptr);
     checkpointer_.reset();
+    users_.reset();
     readers_.clear();
 }
 
@@ -88,9 +90,13 @@ void SqliteDatabase::set_durable(bool durable) {
 }
 
 Database::Lease SqliteDatabase::write(Purpose purpose) {
-    if (purpose == Purpose::group) checkpointer_->let_catch_up();
+    if (purpose == Purpose::group || purpose == Purpose::users) checkpointer_->let_catch_up();
     turn_->take(purpose == Purpose::renewal ? WriteTurn::Rank::urgent : WriteTurn::Rank::ordinary);
     try {
+        if (purpose == Purpose::users) {
+            if (!users_) users_ = open_users();
+            return {*this, *users_, Access::write};
+        }
         set_durable(purpose == Purpose::group && options_.full_sync);
     } catch (...) {
         turn_->give();
@@ -105,6 +111,17 @@ std::unique_ptr<SqliteConnection> SqliteDatabase::open_reader() {
     reader->configure(small_cache);
     reader->configure(temporary_in_memory);
     return reader;
+}
+
+std::unique_ptr<SqliteConnection> SqliteDatabase::open_users() {
+    auto how = connection_options();
+    how.at_point = options_.at_point;
+    auto users = std::make_unique<SqliteConnection>(how);
+    users->configure(options_.full_sync ? sync_every_commit : sync_at_checkpoints);
+    users->configure(keep_some_log);
+    users->configure(keep_foreign_keys);
+    sqlite3_wal_hook(users->handle(), tell_checkpointer, checkpointer_.get());
+    return users;
 }
 
 Database::Lease SqliteDatabase::read() {

@@ -15,7 +15,7 @@
 namespace pawl::store::sql::sqlite {
 
 /// One writer, because a second one would find its page cache outdated after each commit of the
-/// first.
+/// first. The user's own SQL has another: what it sets must not change how pawl writes.
 class SqliteDatabase final : public Database {
 public:
     explicit SqliteDatabase(const SqliteOptions& options);
@@ -33,12 +33,14 @@ private:
     void give_back(Connection& connection, Access access) noexcept override;
     void open_writer();
     std::unique_ptr<SqliteConnection> open_reader();
+    std::unique_ptr<SqliteConnection> open_users();
     ConnectionOptions connection_options() const;
     void set_durable(bool durable);
 
     SqliteOptions options_;
     const Clock& clock_;
     std::unique_ptr<SqliteConnection> writer_;
+    std::unique_ptr<SqliteConnection> users_;  // who has the turn opens it
     std::unique_ptr<WriteTurn> turn_;
     bool durable_ = false;  // how the writer commits now; only changed with the turn
 

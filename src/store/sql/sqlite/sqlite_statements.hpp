@@ -28,6 +28,9 @@ inline constexpr Statement large_cache = "PRAGMA cache_size = -16384";
 inline constexpr Statement small_cache = "PRAGMA cache_size = -2048";
 // What is left of the log file after it was emptied: it need not be made anew.
 inline constexpr Statement keep_some_log = "PRAGMA journal_size_limit = 67108864";
+// What the user's tables declare holds, as on the other databases; it can't be set in a
+// transaction.
+inline constexpr Statement keep_foreign_keys = "PRAGMA foreign_keys = ON";
 inline constexpr Statement temporary_in_memory = "PRAGMA temp_store = MEMORY";
 
 inline constexpr Statement application_id = "PRAGMA application_id";

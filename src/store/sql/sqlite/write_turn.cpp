@@ -124,6 +124,10 @@ void WriteTurn::take(Rank rank) {
     const auto deadline = std::chrono::steady_clock::now() + deadline_;
     {
         std::unique_lock lock{mutex_};
+        if (taken_ && holder_ == std::this_thread::get_id())
+            throw Error{Code::misuse,
+                        "this thread is in a transaction and writes to the same SQLite file beside "
+                        "it: do it in the transaction, or after it"};
         auto& own = waiting_[static_cast<std::size_t>(rank)];
         const Ticket ticket = ++last_ticket_;
         own.push_back(ticket);
@@ -137,6 +141,7 @@ void WriteTurn::take(Rank rank) {
                                                 deadline_ / std::chrono::milliseconds{1})};
         }
         taken_ = true;
+        holder_ = std::this_thread::get_id();
     }
     if (file_.take(deadline)) return;
     give();

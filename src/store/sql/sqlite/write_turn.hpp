@@ -8,6 +8,7 @@
 #include <mutex>
 #include <pawl/time.hpp>
 #include <string>
+#include <thread>
 
 namespace pawl::store::sql::sqlite {
 
@@ -45,7 +46,8 @@ public:
     WriteTurn(std::string path, Duration deadline) : file_(std::move(path)), deadline_(deadline) {}
 
     /// Waits at most the deadline, then throws pawl::Error (busy). The urgent wait for the one that
-    /// writes, never for those that wait too.
+    /// writes, never for those that wait too. A thread that has the turn would wait for itself:
+    /// Error (misuse).
     void take(Rank rank);
     void give() noexcept;
     void ring() noexcept { file_.ring(); }
@@ -64,6 +66,7 @@ private:
     std::array<std::deque<Ticket>, 2> waiting_;  // by rank
     Ticket last_ticket_ = 0;
     bool taken_ = false;
+    std::thread::id holder_;  ///< while it is taken
 };
 
 }  // namespace pawl::store::sql::sqlite

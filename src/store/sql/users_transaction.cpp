@@ -1,0 +1,103 @@
+#include "store/sql/users_transaction.hpp"
+
+#include <fmt/format.h>
+
+#include <pawl/error.hpp>
+
+#include "base/points.hpp"
+
+namespace pawl::store::sql {
+namespace {
+
+namespace points = base::points;
+using Steady = std::chrono::steady_clock;
+
+}  // namespace
+
+UsersTransaction::UsersTransaction(Parts parts, Duration limit)
+    : parts_(parts), limit_(limit), held_(new Held{parts.database.write(Purpose::users)}) {
+    // From here on others wait for it.
+    deadline_ = Steady::now() + limit;
+    held_->lease->begin_users(limit);
+    parts_.open.add(thread_);
+}
+
+UsersTransaction::~UsersTransaction() { end(); }
+
+void UsersTransaction::end() noexcept {
+    if (!held_) return;
+    held_->lease->rollback();  // nothing, if it is committed
+    held_.reset();
+    parts_.open.remove(thread_);
+}
+
+void UsersTransaction::give_up(const Error& error) {
+    may_be_repeated_ = dynamic_cast<const Collision*>(&error) != nullptr ||
+                       dynamic_cast<const LostConnection*>(&error) != nullptr;
+    failure_.emplace(error.code(), error.what());
+    throw Error{*failure_};
+}
+
+void UsersTransaction::check_usable() {
+    if (failure_) throw Error{*failure_};
+    if (!held_) throw Error{Code::misuse, "the transaction is over"};
+    if (Steady::now() <= deadline_) return;
+    failure_.emplace(Code::busy,
+                     fmt::format("the transaction took longer than {} ms: do less in it, or raise "
+                                 "Options::transaction_limit",
+                                 limit_ / std::chrono::milliseconds{1}));
+    throw Error{*failure_};
+}
+
+detail::SqlResult UsersTransaction::run(std::string_view sql,
+                                        const std::vector<detail::SqlValue>& values) {
+    check_usable();
+    try {
+        return held_->lease->run_users(sql, values);
+    } catch (const Error& error) {
+        give_up(error);
+    }
+}
+
+Answer UsersTransaction::commit(const Commit& commit) {
+    struct Ending {
+        UsersTransaction& transaction;
+        ~Ending() { transaction.end(); }
+    } const ending{*this};
+    check_usable();
+    try {
+        return apply(commit);
+    } catch (const LostConnection& error) {
+        if (!is_committing_) give_up(error);
+        failure_.emplace(Code::in_doubt,
+                         fmt::format("the connection was lost while a transaction was committed, "
+                                     "and whether it was is not known: {}",
+                                     error.what()));
+        throw Error{*failure_};
+    } catch (const Error& error) {
+        give_up(error);
+    }
+}
+
+Answer UsersTransaction::apply(const Commit& commit) {
+    Connection& connection = *held_->lease;
+    connection.end_users();
+    auto group = parts_.committing.take_group();
+    group->words().forget();  // of a group that ended in an exception
+    Answer answer;
+    BrokenChains broken;
+    group->apply(connection,
+                 {.commits = {&commit, 1}, .answers = {&answer, 1}, .now = parts_.database.now()},
+                 broken);
+    if (answer.fate != Fate::committed) return answer;
+    is_committing_ = true;
+    connection.commit();
+    connection.reach(points::group_committed);
+    group->words().keep();
+    group->remember_refs();
+    parts_.committing.give_back(std::move(group));
+    parts_.committing.written({&commit, 1});
+    return answer;
+}
+
+}  // namespace pawl::store::sql
