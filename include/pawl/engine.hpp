@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <pawl/dag.hpp>
 #include <pawl/detail/typed.hpp>
 #include <pawl/detail/typed_function.hpp>
 #include <pawl/export.hpp>
@@ -54,6 +55,13 @@ public:
         using Model = detail::TypedFunction<std::decay_t<F>>;
         add_function(name, std::make_unique<Model>(std::move(function)), options);
         return Function<typename Model::In, typename Model::Out>{*this, std::move(name)};
+    }
+
+    /// Registers a dag as a durable function. Throws Error (invalid) if its tasks go round in a
+    /// circle.
+    template <class In>
+    Function<In, void> add(std::string name, const Dag<In>& dag, FunctionOptions options = {}) {
+        return add(std::move(name), dag.function(), options);
     }
 
     /// Starts the threads that claim and perform work. Sending needs no start.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pawl/context.hpp>
+#include <pawl/dag.hpp>
 #include <pawl/decision.hpp>
 #include <pawl/engine.hpp>
 #include <pawl/error.hpp>
