@@ -74,5 +74,9 @@ void growth(const Settings&);
 void memory(const Settings&);
 void wake(const Settings&);
 void scale(const Settings&);
+void functions(const Settings&);
+void sleepers(const Settings&);
+void fanout(const Settings&);
+void replay(const Settings&);
 
 }  // namespace pawl::bench

@@ -11,9 +11,11 @@ namespace pawl::bench {
 
 const std::vector<std::pair<std::string, Scenario>>& scenarios() {
     static const std::vector<std::pair<std::string, Scenario>> all{
-        {"execute", execute},   {"hot", hot_instance}, {"cycle", whole_cycle},
-        {"timers", due_timers}, {"backlog", backlog},  {"growth", growth},
-        {"memory", memory},     {"wake", wake},        {"scale", scale},
+        {"execute", execute},    {"hot", hot_instance},  {"cycle", whole_cycle},
+        {"timers", due_timers},  {"backlog", backlog},   {"growth", growth},
+        {"memory", memory},      {"wake", wake},         {"scale", scale},
+        {"function", functions}, {"sleepers", sleepers}, {"fanout", fanout},
+        {"replay", replay},
     };
     return all;
 }

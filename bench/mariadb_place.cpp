@@ -54,6 +54,7 @@ public:
     void insert(const Ids& ids) override;
     void insert_alone(const std::string& id) override;
     void cycle(const Ids& ids) override;
+    void run_steps(const Ids& ids) override;
     void append_to_hot(long sequence, int count) override;
     long fire(int limit) override;
     void add_burden(long count) override;
@@ -68,6 +69,8 @@ private:
     Numbers take(std::size_t count);
     void insert_parcels(const Numbers& numbers, const Ids& ids, Claimed claimed);
     void finish(const Numbers& instances, const Numbers& items, const Result& result);
+    void append_entries(const Numbers& runs, std::int64_t version,
+                        const std::vector<std::string>& entries);
     /// Writes the counters, as any program that hands out numbers must.
     void commit(std::int64_t last);
 
@@ -183,6 +186,47 @@ void MariadbRival::finish(const Numbers& instances, const Numbers& items, const 
                           result.payload});
     }
     db_.run(insert_result, events);
+    commit(positions.back());
+}
+
+void MariadbRival::run_steps(const Ids& ids) {
+    const auto runs = take(ids.size());
+    insert_parcels(runs, ids, Claimed::yes);
+    append_entries(runs, 1, {stepped});
+    append_entries(runs, 2, {stepped});
+    append_entries(runs, 3, {stepped, ended});
+}
+
+void MariadbRival::append_entries(const Numbers& runs, std::int64_t version,
+                                  const std::vector<std::string>& entries) {
+    const auto at = now();
+    const bool last = entries.size() > 1;
+    const auto refs = fmt::format("{}", fmt::join(runs, ","));
+    const auto wanted = static_cast<long>(runs.size());
+    const auto moved = db_.query(
+        fmt::format("UPDATE pawl_instance SET version = {}, updated_at = {}, finished_at = {} "
+                    "WHERE ref IN ({}) AND version = {}",
+                    version + static_cast<std::int64_t>(entries.size()), at,
+                    last ? std::to_string(at) : "NULL", refs, version));
+    const auto held =
+        last ? db_.query(fmt::format("DELETE FROM pawl_item WHERE id IN ({}) AND fence = {}", refs,
+                                     claiming_fence))
+             : db_.rows(fmt::format("SELECT count(*) FROM (SELECT id FROM pawl_item WHERE id IN "
+                                    "({}) AND fence = {} FOR UPDATE) held",
+                                    refs, claiming_fence))
+                   .front()
+                   .front();
+    if (moved != wanted || held != wanted) throw std::runtime_error("the rival has lost a claim");
+    auto sequence = version;
+    Numbers positions;
+    for (const auto& entry : entries) {
+        positions = take(runs.size());
+        ++sequence;
+        std::vector<Row> events;
+        for (std::size_t i = 0; i < runs.size(); ++i)
+            events.push_back({positions[i], runs[i], sequence, at, uuid(), entry});
+        db_.run(insert_event, events);
+    }
     commit(positions.back());
 }
 

@@ -50,6 +50,14 @@ constexpr Prepared prepared[] = {
      "WITH done AS (UPDATE instance n SET version = 2, updated_at = $2::bigint, finished_at = $2 "
      "FROM unnest($1::bigint[]) k (ref) WHERE n.ref = k.ref AND n.version = 1 RETURNING 1) "
      "SELECT 1 / (count(*) = cardinality($1))::integer FROM done"},
+    {"move_runs",
+     "WITH done AS (UPDATE instance n SET version = $3::bigint, updated_at = $4::bigint, "
+     "finished_at = nullif($5::bigint, 0) FROM unnest($1::bigint[]) k (ref) "
+     "WHERE n.ref = k.ref AND n.version = $2::bigint RETURNING 1) "
+     "SELECT 1 / (count(*) = cardinality($1))::integer FROM done"},
+    {"hold_items",
+     "SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer FROM (SELECT 1 FROM item "
+     "WHERE id = ANY ($1) AND fence = $2::bigint FOR UPDATE) held"},
     {"remove_items",
      "WITH done AS (DELETE FROM item i USING unnest($1::bigint[]) k (id) "
      "WHERE i.id = k.id AND i.fence = $2::bigint RETURNING 1) "
@@ -126,6 +134,7 @@ public:
     void insert(const Ids& ids) override;
     void insert_alone(const std::string& id) override;
     void cycle(const Ids& ids) override;
+    void run_steps(const Ids& ids) override;
     void append_to_hot(long sequence, int count) override;
     long fire(int limit) override;
     void add_burden(long count) override;
@@ -141,6 +150,8 @@ private:
     void post_parcels(const Numbers& numbers, const Ids& ids, const char* add_items,
                       const RawPostgres::Parameters& claim);
     void finish(const Numbers& instances, const Numbers& items, const Result& result);
+    void append_entries(const Numbers& runs, std::int64_t version,
+                        const std::vector<std::string>& entries);
 
     RawPostgres db_;
     std::shared_ptr<NextNumber> next_;
@@ -234,6 +245,32 @@ void PostgresRival::finish(const Numbers& instances, const Numbers& items, const
     db_.post("add_results", {refs, binary_array(Bytes::bytea, uuids(count)),
                              binary_array(Bytes::text, Texts(count, correlation)),
                              array_of(result.payload, count), at, binary(result.name)});
+    db_.commit_posted();
+}
+
+void PostgresRival::run_steps(const Ids& ids) {
+    const auto runs = take(ids.size());
+    post_parcels(runs, ids, "add_claimed_items",
+                 {binary(claiming_session), binary(claiming_fence)});
+    db_.commit_posted();
+    append_entries(runs, 1, {stepped});
+    append_entries(runs, 2, {stepped});
+    append_entries(runs, 3, {stepped, ended});
+}
+
+void PostgresRival::append_entries(const Numbers& runs, std::int64_t version,
+                                   const std::vector<std::string>& entries) {
+    const auto at = binary(now());
+    const auto refs = binary_array(runs);
+    const bool last = entries.size() > 1;
+    const auto next = version + static_cast<std::int64_t>(entries.size());
+    db_.post("move_runs", {refs, binary(version), binary(next), at, binary(last ? now() : 0)});
+    db_.post(last ? "remove_items" : "hold_items", {refs, binary(claiming_fence)});
+    auto sequence = version;
+    for (const auto& entry : entries)
+        db_.post("add_events", {refs, binary_array(Numbers(runs.size(), ++sequence)),
+                                binary_array(Bytes::bytea, uuids(runs.size())),
+                                array_of(entry, runs.size()), at});
     db_.commit_posted();
 }
 

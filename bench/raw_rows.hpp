@@ -13,6 +13,12 @@ inline const std::string arrived = R"({"type":"Arrived"})";
 inline const std::string carry = R"({"type":"Carry","to":"Ada","weight":2})";
 inline const std::string state = R"({"posted":100,"arrived":false})";
 inline const std::string rung = R"({"type":"Rung"})";
+inline const std::string started =
+    R"({"input":null,"seed":"0192f0c1-0000-7000-8000-000000000000","version":1,"parent":null,)"
+    R"("restarted_from":""})";
+inline const std::string stepped =
+    R"({"call":1,"name":"first","attempts":1,"result":1,"error":null,"permanent":false})";
+inline const std::string ended = R"({"status":"succeeded","result":3,"error":""})";
 inline const std::string correlation(36, 'c');
 
 inline constexpr std::int64_t claiming_session = 1;

@@ -30,6 +30,9 @@ public:
     /// Inserts them as `insert` does, born claimed; then, in a second transaction, checks that the
     /// claims still hold, appends the results, finishes and acknowledges.
     virtual void cycle(const Ids& ids) = 0;
+    /// Runs of a function with three steps: started with a claim, then a transaction for each of
+    /// two steps, then one for the third and the end, each with its guards.
+    virtual void run_steps(const Ids& ids) = 0;
     /// `count` more events and effects of one instance, the first with this sequence, and the
     /// snapshot that is due every 100 events, in one transaction.
     virtual void append_to_hot(long sequence, int count) = 0;

@@ -29,6 +29,7 @@ public:
     void insert(const Ids& ids) override;
     void insert_alone(const std::string& id) override { insert({id}); }
     void cycle(const Ids& ids) override;
+    void run_steps(const Ids& ids) override;
     void append_to_hot(long sequence, int count) override;
     long fire(int limit) override;
     void add_burden(long count) override;
@@ -52,6 +53,9 @@ private:
     /// The guards, the event, the end of the instance and of the item.
     void finish(const Claim& claim, const Result& result);
     std::vector<Claim> claim_due(int limit);
+    /// Entries of a run whose claim and version are checked, in one transaction for all.
+    void append_entries(const std::vector<Claim>& claims, std::int64_t version,
+                        const std::vector<std::string>& entries);
     std::int64_t number(const char* sql);
 
     RawSqlite db_;
@@ -143,6 +147,46 @@ void SqliteRival::finish(const Claim& claim, const Result& result) {
                            std::string_view{correlation}, result.payload});
     db_.run("UPDATE pawl_instance SET version = 2, updated_at = ?, finished_at = ? WHERE ref = ?",
             {at, at, claim.instance});
+}
+
+void SqliteRival::run_steps(const Ids& ids) {
+    std::vector<Claim> claims;
+    begin();
+    for (const auto& id : ids) {
+        insert_parcel(id, Claimed::yes);
+        claims.push_back({items_, instances_});
+    }
+    commit();
+    append_entries(claims, 1, {stepped});
+    append_entries(claims, 2, {stepped});
+    append_entries(claims, 3, {stepped, ended});
+}
+
+void SqliteRival::append_entries(const std::vector<Claim>& claims, std::int64_t version,
+                                 const std::vector<std::string>& entries) {
+    const auto at = now();
+    const bool last = entries.size() > 1;
+    begin();
+    for (const auto& claim : claims) {
+        const auto held = db_.rows("SELECT id FROM pawl_item WHERE id = ? AND fence = ?",
+                                   {claim.item, claiming_fence});
+        const auto row =
+            db_.rows("SELECT version FROM pawl_instance WHERE ref = ?", {claim.instance});
+        if (held.empty() || row.empty() || row.front().front() != version)
+            throw std::runtime_error("the rival has lost a claim");
+        auto sequence = version;
+        for (const auto& entry : entries) {
+            const auto id = uuid();
+            db_.run(insert_event, {++positions_, claim.instance, ++sequence, at, std::int64_t{2},
+                                   std::string_view{id}, std::string_view{id},
+                                   std::string_view{correlation}, std::string_view{entry}});
+        }
+        if (last) db_.run("DELETE FROM pawl_item WHERE id = ?", {claim.item});
+        db_.run(
+            "UPDATE pawl_instance SET version = ?, updated_at = ?, finished_at = ? WHERE ref = ?",
+            {sequence, at, last ? Value{at} : Value{nullptr}, claim.instance});
+    }
+    commit();
 }
 
 void SqliteRival::append_to_hot(long sequence, int count) {

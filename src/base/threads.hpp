@@ -9,4 +9,13 @@ namespace pawl::base {
 
 std::thread start_thread(const std::string& name, std::function<void()> body);
 
+/// The thread that made it.
+class OwnThread {
+public:
+    bool is_here() const { return id_ == std::this_thread::get_id(); }
+
+private:
+    std::thread::id id_ = std::this_thread::get_id();
+};
+
 }  // namespace pawl::base

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <pawl/error.hpp>
 
 #include "base/backoff.hpp"
@@ -29,7 +28,7 @@ std::string RunExecution::key_of(const std::string& name, int call) const {
 }
 
 // Of any thread. Nothing leaves it but what it returns.
-RunExecution::Ran RunExecution::run_body(Waiting& wait, int attempts) {
+Ran RunExecution::run_body(Waiting& wait, int attempts) {
     Ran ran;
     StopTimers::Watch watch{parts_.stops, wait.stop, wait.branch.options, parts_.store.now()};
     const std::stop_callback pass_on{parts_.stop, [&] { wait.stop.request_stop(); }};
@@ -106,74 +105,42 @@ void RunExecution::run_ready(Waits& waits, detail::Gathering how, std::size_t at
     run_together(waits, ready, at_once);
 }
 
-// Whoever is free takes the next one; this thread too, so that they end even if nobody else is.
-void RunExecution::run_together(Waits& waits, const std::vector<std::size_t>& ready,
-                                std::size_t at_once) {
-    struct Shared {
-        std::mutex mutex;
-        std::size_t next = 0;
-        std::size_t helpers = 0;
-        std::vector<std::pair<std::size_t, Ran>> done;
-        base::Latch changed;
-    };
-    const auto shared = std::make_shared<Shared>();
+std::shared_ptr<BodyCrew> RunExecution::crew_of(Waits& waits,
+                                                const std::vector<std::size_t>& ready) {
     std::vector<int> attempts;
     for (const auto at : ready) {
         const auto* recorded = writer_.journal().find(waits[at].call);
         attempts.push_back(recorded ? recorded->attempts : 0);
     }
-    const auto work = [&, shared] {
-        for (;;) {
-            std::size_t turn = 0;
-            {
-                const std::lock_guard lock{shared->mutex};
-                if (shared->next == ready.size()) return;
-                turn = shared->next++;
-            }
-            auto ran = run_body(waits[ready[turn]], attempts[turn]);
-            const std::lock_guard lock{shared->mutex};
-            shared->done.emplace_back(ready[turn], std::move(ran));
-            shared->changed.set();
-        }
-    };
-    const auto most = at_once == 0 ? ready.size() : std::min(at_once, ready.size());
-    for (std::size_t helper = 1; helper < most; ++helper) {
-        {
-            const std::lock_guard lock{shared->mutex};
-            ++shared->helpers;
-        }
-        const bool helped = parts_.surroundings.run_beside([shared, work] {
-            work();
-            const std::lock_guard lock{shared->mutex};
-            --shared->helpers;
-            shared->changed.set();
+    return std::make_shared<BodyCrew>(
+        ready.size(), [this, &waits, ready, attempts = std::move(attempts)](std::size_t turn) {
+            return run_body(waits[ready[turn]], attempts[turn]);
         });
-        if (helped) continue;
-        const std::lock_guard lock{shared->mutex};
-        --shared->helpers;
-        break;
-    }
+}
+
+// This thread works too, so that they end even if nobody else is free.
+void RunExecution::run_together(Waits& waits, const std::vector<std::size_t>& ready,
+                                std::size_t at_once) {
+    const auto crew = crew_of(waits, ready);
+    const auto most = at_once == 0 ? ready.size() : std::min(at_once, ready.size());
+    for (std::size_t helper = 1; helper < most; ++helper)
+        if (!parts_.surroundings.run_beside([crew] { crew->work(); })) break;
     in_body_ = &waits[ready.front()].branch.name;
-    work();
+    crew->work();
     in_body_ = nullptr;
     std::exception_ptr failure;  // kept until everybody has returned
     for (;;) {
-        std::vector<std::pair<std::size_t, Ran>> done;
-        bool over = false;
-        {
-            const std::lock_guard lock{shared->mutex};
-            done.swap(shared->done);
-            over = shared->helpers == 0;
-        }
+        auto news = crew->news();
         try {
-            for (auto& [at, ran] : done) conclude(waits[at], std::move(ran));
+            for (auto& [turn, ran] : news.done) conclude(waits[ready[turn]], std::move(ran));
             // What is done is recorded while the others go on: a crash repeats only those.
-            if (!over && !done.empty() && writer_.hold() == RunWriter::Written::lost) lose();
+            if (!news.over && !news.done.empty() && writer_.hold() == RunWriter::Written::lost)
+                lose();
         } catch (...) {
             if (!failure) failure = std::current_exception();
         }
-        if (over && done.empty()) break;
-        if (!over) shared->changed.wait_for(base::for_ever);
+        if (news.over) break;
+        crew->wait_for(base::for_ever);
     }
     if (failure) std::rethrow_exception(failure);
 }
@@ -181,67 +148,41 @@ void RunExecution::run_together(Waits& waits, const std::vector<std::size_t>& re
 // `any`: all of them beside this thread, which waits for the first, for a timer, or for mail. The
 // others are asked to stop and waited for.
 void RunExecution::run_until_first(Waits& waits, const std::vector<std::size_t>& ready) {
-    struct Shared {
-        std::mutex mutex;
-        std::size_t running = 0;
-        std::vector<std::pair<std::size_t, Ran>> done;
-        base::Latch changed;
-    };
-    const auto shared = std::make_shared<Shared>();
-    for (const auto at : ready) {
-        const auto* recorded = writer_.journal().find(waits[at].call);
-        const int attempts = recorded ? recorded->attempts : 0;
-        {
-            const std::lock_guard lock{shared->mutex};
-            ++shared->running;
-        }
-        Task body = [this, &waits, at, attempts, shared] {
-            auto ran = run_body(waits[at], attempts);
-            const std::lock_guard lock{shared->mutex};
-            shared->done.emplace_back(at, std::move(ran));
-            --shared->running;
-            shared->changed.set();
-        };
-        if (parts_.surroundings.run_beside(std::move(body))) continue;
-        // There are no threads: one after the other, and the first that ends is it.
-        in_body_ = &waits[at].branch.name;
-        auto ran = run_body(waits[at], attempts);
-        in_body_ = nullptr;
-        const std::lock_guard lock{shared->mutex};
-        --shared->running;
-        const bool ends = !ran.failed;
-        shared->done.emplace_back(at, std::move(ran));
-        if (ends) break;
-    }
+    const auto crew = crew_of(waits, ready);
+    bool beside = true;
+    for (std::size_t helper = 0; beside && helper < ready.size(); ++helper)
+        beside = parts_.surroundings.run_beside([crew] { crew->work(); });
     bool stopping = false;
     std::exception_ptr failure;  // kept until everybody has returned
     for (;;) {
-        std::vector<std::pair<std::size_t, Ran>> done;
-        std::size_t running = 0;
-        {
-            const std::lock_guard lock{shared->mutex};
-            done.swap(shared->done);
-            running = shared->running;
+        if (!beside && !stopping) {
+            // There are no threads: one after the other, and the first that ends is it.
+            in_body_ = &waits[ready.front()].branch.name;
+            crew->work_once();
+            in_body_ = nullptr;
         }
+        auto news = crew->news();
         try {
-            for (auto& [at, ran] : done) {
+            for (auto& [turn, ran] : news.done) {
+                auto& wait = waits[ready[turn]];
                 // Too late: another was first, or it was asked to stop and did.
                 if (writer_.journal().winner(waits.front().call) || (stopping && ran.failed))
                     continue;
-                conclude(waits[at], std::move(ran));
+                conclude(wait, std::move(ran));
                 // The first is it, whatever else ends before the others have stopped.
-                if (waits.size() > 1 && writer_.journal().find(waits[at].call)->ended)
-                    end_any(waits, at);
+                if (writer_.journal().find(wait.call)->ended) end_any(waits, ready[turn]);
             }
         } catch (...) {
             if (!failure) failure = std::current_exception();
         }
-        if (running == 0) break;
-        if (!stopping && is_over(waits, ready)) {
+        if (news.over) break;
+        if (!stopping && (failure || is_over(waits, ready))) {
             stopping = true;
+            crew->close();
             for (const auto at : ready) waits[at].stop.request_stop();
+            continue;
         }
-        shared->changed.wait_for(look_at_mail);
+        if (beside || stopping) crew->wait_for(look_at_mail);
     }
     if (failure) std::rethrow_exception(failure);
 }

@@ -48,7 +48,7 @@ void RunExecution::fail_mismatch(const std::string& what) {
 }
 
 void RunExecution::enter() {
-    if (std::this_thread::get_id() != thread_)
+    if (!thread_.is_here())
         throw Error{Code::misuse,
                     fmt::format("run \"{}\": its context is used by another thread than the "
                                 "function's, perhaps in the body of a step",

@@ -10,11 +10,12 @@
 #include <pawl/options.hpp>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/latch.hpp"
 #include "base/pool.hpp"
+#include "base/threads.hpp"
+#include "engine/body_crew.hpp"
 #include "engine/run_writer.hpp"
 #include "engine/stop_timers.hpp"
 
@@ -109,12 +110,6 @@ private:
         std::stop_source stop;
     };
     using Waits = std::vector<Waiting>;
-    struct Ran {
-        std::string bytes;
-        std::string error;
-        bool failed = false;
-        bool permanent = false;
-    };
     struct Undo {
         std::string name;
         StepOptions options;
@@ -162,6 +157,7 @@ private:
 
     // Bodies.
     void run_ready(Waits& waits, detail::Gathering how, std::size_t at_once);
+    std::shared_ptr<BodyCrew> crew_of(Waits& waits, const std::vector<std::size_t>& ready);
     void run_together(Waits& waits, const std::vector<std::size_t>& ready, std::size_t at_once);
     bool is_over(Waits& waits, const std::vector<std::size_t>& running);
     Ran run_body(Waiting& wait, int attempts);
@@ -172,7 +168,7 @@ private:
     Parts parts_;
     RunWriter& writer_;
     const store::Item& item_;
-    const std::thread::id thread_ = std::this_thread::get_id();
+    const base::OwnThread thread_;
     Flow flow_ = Flow::running;
     std::string mismatch_;
     const std::string* in_body_ = nullptr;  ///< the step whose body runs on the function's thread

@@ -44,7 +44,8 @@ void Ledger::append(File file, const std::string& line) const {
 std::vector<std::string> Ledger::lines(File file) const {
     std::ifstream in{directory_ / names[file]};
     std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    // A line without an end is being written.
+    for (std::string line; std::getline(in, line) && !in.eof();) lines.push_back(line);
     return lines;
 }
 

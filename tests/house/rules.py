@@ -217,7 +217,7 @@ def headers(tree):
 
 
 SLEEP = re.compile(
-    r"\b(?:sleep_(?:for|until)|(?:u|nano)sleep)\b|(?<!\w)::sleep\(|\btime\.sleep\b"
+    r"(?<!ctx\.)\b(?:sleep_(?:for|until)|(?:u|nano)sleep)\b|(?<!\w)::sleep\(|\btime\.sleep\b"
 )
 
 
