@@ -10,6 +10,7 @@
 #include <pawl/detail/typed_function.hpp>
 #include <pawl/export.hpp>
 #include <pawl/function.hpp>
+#include <pawl/guard.hpp>
 #include <pawl/handlers.hpp>
 #include <pawl/inspect.hpp>
 #include <pawl/options.hpp>
@@ -64,6 +65,15 @@ public:
         return add(std::move(name), dag.function(), options);
     }
 
+    /// Registers runs whose steps this program acquires and does by itself: pawl executes nothing
+    /// of them. `open` needs no start.
+    template <class In, class Out = void>
+    Steps<In, Out> add_steps(std::string name) {
+        static_assert(json::travels<In>, "pawl: the input of a run can't travel as JSON");
+        add_function(name, nullptr, {});
+        return {*this, std::move(name)};
+    }
+
     /// Starts the threads that claim and perform work. Sending needs no start.
     void start();
     /// Takes no new work, lets running handlers finish up to `deadline`, gives the rest back
@@ -99,6 +109,7 @@ private:
     template <class W>
     friend class Workflow;
     friend class detail::RunHandle;
+    friend class detail::OpenedRun;
     struct Impl;
 
     struct Sending {
