@@ -16,6 +16,18 @@ namespace pawl::inline v0 {
 
 using namespace engine;
 
+namespace {
+
+// A run has failed by itself; it was cancelled by somebody.
+const char* verb(std::string_view status) {
+    return status == engine::name(RunStatus::cancelled) ||
+                   status == engine::name(RunStatus::terminated)
+               ? "was"
+               : "has";
+}
+
+}  // namespace
+
 void Attempt::beat() const {
     if (pulse) pulse->beat();
 }
@@ -30,7 +42,7 @@ StepFailed::StepFailed(std::string step, int attempts, std::string reason, bool 
 
 ChildFailed::ChildFailed(std::string type, std::string id, std::string status, std::string reason)
     : std::runtime_error(
-          fmt::format("child \"{}\" of \"{}\" has {}: {}", id, type, status, reason)),
+          fmt::format("child \"{}\" of \"{}\" {} {}: {}", id, type, verb(status), status, reason)),
       type_(std::move(type)),
       id_(std::move(id)),
       status_(std::move(status)),
@@ -40,8 +52,8 @@ Cancelled::Cancelled(const std::string& reason)
     : std::runtime_error(reason.empty() ? "cancelled" : "cancelled: " + reason) {}
 
 RunFailed::RunFailed(RunStatus status, std::string id, const std::string& reason)
-    : std::runtime_error(fmt::format("run \"{}\" has {}{}", id, engine::name(status),
-                                     reason.empty() ? "" : ": " + reason)),
+    : std::runtime_error(fmt::format("run \"{}\" {} {}{}", id, verb(engine::name(status)),
+                                     engine::name(status), reason.empty() ? "" : ": " + reason)),
       status_(status),
       id_(std::move(id)),
       reason_(reason) {}
