@@ -38,9 +38,11 @@ Account onboard(pawl::Context& ctx, const Signup& in) {
 int main() {
     // An engine whose clock we move; a real program has pawl::Engine engine{"sqlite:app.db"}.
     pawl::testing::Fixture world;
-    auto onboarding = world.engine().add("onboard", onboard);
-
-    auto ada = onboarding.start("ada", Signup{"ada@example.org"});
+    auto& engine = world.engine();
+    // [run]
+    auto onboarding = engine.add("onboard", onboard);
+    auto ada = onboarding.start("ada", Signup{"ada@example.org"});  // durable when it returns
+    // [/run]
     auto bob = onboarding.start("bob", Signup{"bob@example.com"});
     world.advance(73h);
     ada.signal("confirmed", Confirmed{"ada"});

@@ -243,7 +243,8 @@ public:
     int version(std::string_view change, int newest) { return execution_->version(change, newest); }
 
     /// Registers the undo of what was just done. If the run fails or is cancelled, the registered
-    /// ones are run, last first, each as a recorded step.
+    /// ones are run, last first, each as a recorded step: when the function has ended and its
+    /// locals are gone, so `body` must hold what it needs by value.
     template <class F>
     void compensate(std::string_view name, F&& body) {
         compensate(name, StepOptions{}, std::forward<F>(body));

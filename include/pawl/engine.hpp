@@ -5,10 +5,12 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <pawl/dag.hpp>
 #include <pawl/detail/typed.hpp>
 #include <pawl/detail/typed_function.hpp>
 #include <pawl/export.hpp>
 #include <pawl/function.hpp>
+#include <pawl/guard.hpp>
 #include <pawl/handlers.hpp>
 #include <pawl/inspect.hpp>
 #include <pawl/options.hpp>
@@ -56,6 +58,22 @@ public:
         return Function<typename Model::In, typename Model::Out>{*this, std::move(name)};
     }
 
+    /// Registers a dag as a durable function. Throws Error (invalid) if its tasks go round in a
+    /// circle.
+    template <class In>
+    Function<In, void> add(std::string name, const Dag<In>& dag, FunctionOptions options = {}) {
+        return add(std::move(name), dag.function(), options);
+    }
+
+    /// Registers runs whose steps this program acquires and does by itself: pawl executes nothing
+    /// of them. `open` needs no start.
+    template <class In, class Out = void>
+    Steps<In, Out> add_steps(std::string name) {
+        static_assert(json::travels<In>, "pawl: the input of a run can't travel as JSON");
+        add_function(name, nullptr, {});
+        return {*this, std::move(name)};
+    }
+
     /// Starts the threads that claim and perform work. Sending needs no start.
     void start();
     /// Takes no new work, lets running handlers finish up to `deadline`, gives the rest back
@@ -91,6 +109,7 @@ private:
     template <class W>
     friend class Workflow;
     friend class detail::RunHandle;
+    friend class detail::OpenedRun;
     struct Impl;
 
     struct Sending {

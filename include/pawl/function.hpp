@@ -99,7 +99,7 @@ struct RunList {
 /// What the journal knows of one step.
 struct StepSummary {
     std::string name;
-    int call = 0;  ///< which call of the function it was, from 1
+    int call = 0;  ///< which call of the function it was, from 1; 0: it was acquired by name
     int attempts = 0;
     bool finished = false;
     std::optional<std::string> result;  ///< JSON
@@ -141,6 +141,7 @@ public:
 
 private:
     void mail(const char* name, std::string bytes) const;
+    void check_executed() const;
 
     Engine* engine_;
     std::string type_;
@@ -216,6 +217,8 @@ public:
 private:
     template <class I, class O>
     friend class Function;
+    template <class I, class O>
+    friend class Steps;
     explicit Run(detail::RunHandle handle) : handle_(std::move(handle)) {}
     static detail::Value<Out> decoded(const std::string& bytes) {
         if constexpr (std::is_void_v<Out>)

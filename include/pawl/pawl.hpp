@@ -2,9 +2,11 @@
 #pragma once
 
 #include <pawl/context.hpp>
+#include <pawl/dag.hpp>
 #include <pawl/decision.hpp>
 #include <pawl/engine.hpp>
 #include <pawl/error.hpp>
+#include <pawl/guard.hpp>
 #include <pawl/handlers.hpp>
 #include <pawl/inspect.hpp>
 #include <pawl/options.hpp>

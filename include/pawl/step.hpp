@@ -32,7 +32,9 @@ struct PAWL_API Attempt {
     std::string key;  ///< the same at every attempt of this step, on every machine
     int number = 1;
     std::optional<Time> deadline;
-    std::stop_token stop;  ///< requested at the deadline, on cancellation, or when a stop is urgent
+    /// Requested at the deadline, when the heart stands still, when another branch of an `any` was
+    /// first, or when a stop of the engine is urgent.
+    std::stop_token stop;
     /// Says that it is alive, for `StepOptions::heartbeat`.
     void beat() const;
 

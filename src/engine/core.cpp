@@ -171,7 +171,7 @@ void Core::start() {
 void Core::start_parts() {
     callbacks_.start(callback_threads);
     if (!options_.executor) workers_.start(options_.workers);
-    if (!options_.executor && !functions_.all().empty())
+    if (!options_.executor && functions_.execute())
         function_threads_.start(static_cast<int>(options_.functions));
     runs_.set_threads(true);
     committers_.start();

@@ -16,6 +16,18 @@ namespace pawl::inline v0 {
 
 using namespace engine;
 
+namespace {
+
+// A run has failed by itself; it was cancelled by somebody.
+const char* verb(std::string_view status) {
+    return status == engine::name(RunStatus::cancelled) ||
+                   status == engine::name(RunStatus::terminated)
+               ? "was"
+               : "has";
+}
+
+}  // namespace
+
 void Attempt::beat() const {
     if (pulse) pulse->beat();
 }
@@ -30,7 +42,7 @@ StepFailed::StepFailed(std::string step, int attempts, std::string reason, bool 
 
 ChildFailed::ChildFailed(std::string type, std::string id, std::string status, std::string reason)
     : std::runtime_error(
-          fmt::format("child \"{}\" of \"{}\" has {}: {}", id, type, status, reason)),
+          fmt::format("child \"{}\" of \"{}\" {} {}: {}", id, type, verb(status), status, reason)),
       type_(std::move(type)),
       id_(std::move(id)),
       status_(std::move(status)),
@@ -40,8 +52,8 @@ Cancelled::Cancelled(const std::string& reason)
     : std::runtime_error(reason.empty() ? "cancelled" : "cancelled: " + reason) {}
 
 RunFailed::RunFailed(RunStatus status, std::string id, const std::string& reason)
-    : std::runtime_error(fmt::format("run \"{}\" has {}{}", id, engine::name(status),
-                                     reason.empty() ? "" : ": " + reason)),
+    : std::runtime_error(fmt::format("run \"{}\" {} {}{}", id, verb(engine::name(status)),
+                                     engine::name(status), reason.empty() ? "" : ": " + reason)),
       status_(status),
       id_(std::move(id)),
       reason_(reason) {}
@@ -114,7 +126,18 @@ std::optional<std::string> RunHandle::result(Duration timeout) const {
     throw RunFailed{status_of(finished->status), id_, finished->error};
 }
 
+void RunHandle::check_executed() const {
+    const auto* known = engine_->impl_->core->functions().find(type_);
+    if (known && !known->model)
+        throw Error{
+            Code::misuse,
+            fmt::format("run \"{}\" of \"{}\" is driven by the program that opened it: pawl "
+                        "can't tell it anything, only terminate it",
+                        id_, type_)};
+}
+
 void RunHandle::mail(const char* name, std::string bytes) const {
+    check_executed();
     if (!engine_->impl_->core->runs().mail({type_, id_}, name, std::move(bytes)))
         fail_unknown(type_, id_);
 }
@@ -140,6 +163,7 @@ void RunHandle::terminate(std::string_view reason) const {
 }
 
 RunHandle RunHandle::restart_from(std::string_view step, std::string_view new_id) const {
+    check_executed();
     auto& core = *engine_->impl_->core;
     core.runs().restart(core.functions().get(type_), id_, std::string{step}, std::string{new_id});
     return {*engine_, type_, std::string{new_id}};
@@ -158,9 +182,9 @@ std::optional<std::string> RunHandle::value(std::string_view key, Duration timeo
 
 std::vector<StepSummary> RunHandle::steps() const {
     std::vector<StepSummary> steps;
-    std::map<int, std::size_t> at;
+    std::map<std::pair<int, std::string>, std::size_t> at;  // those acquired by name have no call
     const auto step = [&](int call, const std::string& name) -> StepSummary& {
-        const auto [found, added] = at.try_emplace(call, steps.size());
+        const auto [found, added] = at.try_emplace({call, name}, steps.size());
         if (added) steps.push_back({.name = name, .call = call, .result = {}, .finished_at = {}});
         return steps[found->second];
     };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pawl/error.hpp>
 
 #include "base/text.hpp"
@@ -10,6 +11,7 @@ namespace pawl::engine {
 
 std::vector<store::Line> RegisteredFunction::lines() const {
     std::vector<store::Line> lines;
+    if (!model) return lines;
     const int oldest = options.oldest == 0 ? options.version : options.oldest;
     for (int version = oldest; version <= options.version; ++version)
         lines.push_back(line(version));
@@ -31,6 +33,10 @@ void Functions::add(std::string name, std::unique_ptr<detail::FunctionModel> mod
     function.name = std::move(name);
     function.model = std::move(model);
     function.options = options;
+}
+
+bool Functions::execute() const {
+    return std::ranges::any_of(all_, [](const auto& one) { return one.second.model != nullptr; });
 }
 
 const RegisteredFunction* Functions::find(std::string_view name) const {

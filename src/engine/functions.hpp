@@ -15,7 +15,7 @@ namespace pawl::engine {
 
 struct RegisteredFunction {
     std::string name;
-    std::unique_ptr<detail::FunctionModel> model;
+    std::unique_ptr<detail::FunctionModel> model;  ///< none: its steps are acquired by programs
     FunctionOptions options;
 
     /// Where runs of one version wait.
@@ -35,6 +35,8 @@ public:
     /// Throws Error (unknown) that names the functions there are.
     const RegisteredFunction& get(std::string_view name) const;
     const RegisteredFunction* find(std::string_view name) const;
+    /// Whether this process executes any.
+    bool execute() const;
     const std::map<std::string, RegisteredFunction, std::less<>>& all() const { return all_; }
 
 private:

@@ -30,10 +30,15 @@ struct Started {
     std::string restarted_from;  ///< id of the run whose first entries these are
 };
 
+/// Somebody opened a run whose steps are acquired: it is theirs from here on.
+struct Opened {
+    static constexpr auto tag = "pawl.opened";
+};
+
 /// A step that is over: it has a result, or an error.
 struct Step {
     static constexpr auto tag = "pawl.step";
-    int call = 0;  ///< which call of the function, from 1; 0: one that a user's own code acquired
+    int call = 0;  ///< which call of the function, from 1; 0: it was acquired by name
     std::string name;
     int attempts = 1;
     json::Raw result{"null"};

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/uuid.hpp"
 #include "engine/dispatcher.hpp"
 #include "engine/functions.hpp"
 #include "engine/run_execution.hpp"
@@ -65,6 +66,18 @@ public:
     std::optional<records::Finished> wait(const store::InstanceName& run, Duration timeout);
     std::optional<std::string> value(const store::InstanceName& run, const std::string& key,
                                      Duration timeout);
+
+    // For runs that a user's own threads drive.
+    store::Event entry(const char* name, std::string bytes) {
+        return entry_of(name, std::move(bytes), parts_.clock, parts_.random);
+    }
+    store::Answer commit(store::Commit commit, const std::function<bool()>& patience) {
+        return commit_and_wait(parts_.lanes, std::move(commit), patience);
+    }
+    Uuid fresh_id() { return base::uuid7(parts_.clock.now(), parts_.random); }
+    void ended(const store::InstanceName& run, const records::Finished& finished) {
+        waiters_.left(run, &finished);
+    }
 
     /// Another process committed something.
     void heard() { waiters_.heard(); }
