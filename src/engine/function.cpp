@@ -91,6 +91,7 @@ RunHandle RunHandle::start(Engine& engine, Start start) {
     starting.envelope.conversation = std::move(o.conversation);
     starting.envelope.tenant = std::move(o.tenant);
     starting.envelope.trace = std::move(o.trace);
+    starting.timeout = o.timeout;
     runs.start(std::move(starting));
     return {engine, std::string{start.type}, std::string{start.id}};
 }

@@ -81,6 +81,10 @@ void Runs::restart(const RegisteredFunction& function, const std::string& id,
         throw Error{Code::unknown, fmt::format("run \"{}\" of \"{}\" has no step \"{}\" in its "
                                                "journal",
                                                id, function.name, step)};
+    // What stood beside it and had not ended would never end: it reports to the old run.
+    for (int call = 1; call < cut; ++call)
+        if (const auto* recorded = journal.find(call); recorded && !recorded->ended)
+            if (recorded->kind == RecordedCall::Kind::child) cut = call;
     Starting starting;
     starting.function = &function;
     starting.id = new_id;

@@ -165,7 +165,7 @@ std::vector<store::Answer> Runs::start_all(std::vector<Starting> all) {
         const store::Line line{store::ItemKind::run, commit.append->instance.type, put.name};
         put.born_claimed = parts_.dispatcher.reserve(line);
         auto& lane = parts_.lanes.of(std::hash<std::string>{}(commit.append->instance.id));
-        if (lane.submit(jobs[i], queue_patience)) {
+        if (lane.submit(jobs[i], all[i].timeout)) {
             if (last && last != &lane) last->wake();
             last = &lane;
             continue;

@@ -52,6 +52,7 @@ public:
         std::vector<store::Event> copied;  ///< entries to begin with, after the first
         std::string restarted_from;
         std::optional<Uuid> seed;
+        Duration timeout = std::chrono::seconds{30};  ///< to wait for room in the commit queue
     };
     /// True for a new run, false if there is one of this id. Throws Error.
     bool start(Starting starting);

@@ -200,6 +200,21 @@ TEST_P(Runs, AreRestartedFromAStepWithWhatIsRecordedBeforeIt) {
                 HasSubstr("there is a run of that id"));
 }
 
+TEST_P(Runs, AreRestartedWithoutWaitingForTheChildrenOfTheOldOne) {
+    auto child = engine->add("child", [](Context& ctx) { ctx.sleep(1h); });
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.all(ctx.later_call(child, "child of " + ctx.id()), ctx.later("beside", [] {}));
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    auto again = run.restart_from("beside", "r-2");
+    engine->run_until_idle();
+    EXPECT_EQ(child.run("child of r-2").status(), RunStatus::suspended);
+    advance(*engine, 1h);
+    EXPECT_TRUE(again.result(0s));
+    EXPECT_TRUE(run.result(0s));
+}
+
 TEST_P(Runs, AreUndoneLastFirstWhenTheyFail) {
     std::vector<std::string> done;
     auto function = engine->add("f", [&](Context& ctx) {
