@@ -16,6 +16,12 @@ namespace {
 
 constexpr std::size_t most_writers = 2;
 
+ConnectionOptions users_options(const PostgresOptions& options) {
+    auto how = connection_options(options);
+    how.users = true;
+    return how;
+}
+
 }  // namespace
 
 ConnectionOptions connection_options(const PostgresOptions& options) {
@@ -38,10 +44,7 @@ PostgresDatabase::PostgresDatabase(const PostgresOptions& options)
       users_({.size = options.connections,
               .deadline = options.patience,
               .what = "connections to PostgreSQL for transactions"},
-             [how = connection_options(options)]() mutable {
-                 how.users = true;
-                 return std::make_unique<PostgresConnection>(how);
-             }),
+             [how = users_options(options)] { return std::make_unique<PostgresConnection>(how); }),
       clock_(options.clock),
       bell_(connection_options(options)) {
     check_options(options_);
