@@ -21,24 +21,10 @@ void expect_parcels(Place& place, long count) {
 
 /// Threads that each wait for their outcome before they send again.
 Sample wait_on(const Workflow<Parcel>& parcels, const Settings& settings, int callers) {
-    Meter meter{settings.length()};
-    std::mutex mutex;
-    std::atomic<long> next{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < callers; ++t)
-        threads.emplace_back([&] {
-            std::vector<Clock::duration> latencies;
-            while (meter.running()) {
-                const auto begin = Clock::now();
-                const auto id = numbered("parcel-", next++);
-                if (!parcels.send(id, Parcel::Post{"Ada", 2}).accepted()) std::terminate();
-                latencies.push_back(Clock::now() - begin);
-            }
-            const std::lock_guard lock{mutex};
-            meter.add(latencies);
-        });
-    for (auto& thread : threads) thread.join();
-    return meter.sample();
+    return call_and_wait(settings.length(), callers, [&](long n) {
+        if (!parcels.send(numbered("parcel-", n), Parcel::Post{"Ada", 2}).accepted())
+            std::terminate();
+    });
 }
 
 /// On a fresh place; what there is afterwards is counted when the engine has gone.

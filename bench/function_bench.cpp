@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -42,24 +41,9 @@ Sample run_functions(const Settings& settings, int callers) {
         auto function = engine.add("f", three_steps);
         engine.start();
         function.start_and_wait("warm");
-        Meter meter{settings.length()};
-        std::mutex mutex;
-        std::atomic<long> next{0};
-        std::vector<std::thread> threads;
-        for (int t = 0; t < callers; ++t)
-            threads.emplace_back([&] {
-                std::vector<Clock::duration> latencies;
-                while (meter.running()) {
-                    const auto begin = Clock::now();
-                    if (function.start_and_wait(numbered("run-", next++)) != 3) std::terminate();
-                    latencies.push_back(Clock::now() - begin);
-                }
-                const std::lock_guard lock{mutex};
-                meter.add(latencies);
-            });
-        for (auto& thread : threads) thread.join();
-        sample = meter.sample();
-        sample.count = next.load();
+        sample = call_and_wait(settings.length(), callers, [&](long n) {
+            if (function.start_and_wait(numbered("run-", n)) != 3) std::terminate();
+        });
     }
     expect_finished(*place, sample.count + 1, 5);
     return sample;
@@ -77,13 +61,6 @@ Sample raw_steps(const Settings& settings, const Batches& batches) {
     const auto sample = by_hand(*place, {settings.length(), batches.connections}, some);
     expect_finished(*place, sample.count, 5);
     return sample;
-}
-
-double resident_mib() {
-    std::ifstream status{"/proc/self/status"};
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
-    return 0;
 }
 
 /// Starts many from some threads.
@@ -129,7 +106,6 @@ void sleepers(const Settings& settings) {
     const long count = settings.quick ? 500 : 100'000;
     const auto place = make_place(settings);
     std::atomic<long> done{0};
-    std::atomic<bool> awake{false};
     Engine engine{place->url()};
     const Time due = engine.now() + std::chrono::seconds{settings.quick ? 2 : 60};
     auto function = engine.add("f", [&](Context& ctx) {

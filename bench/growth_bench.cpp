@@ -1,7 +1,6 @@
 // A million instances, and an instance with a hundred thousand events: what does size cost?
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 #include <random>
 
@@ -81,13 +80,6 @@ void with_a_long_journal(const Settings& settings) {
     compare(settings, {"growth-journal-restart", 1, "fresh-instance",
                        [&] { return send_to(settings, *place, "long", true); },
                        [&] { return send_to(settings, *place, fresh_id(), true); }, true});
-}
-
-double resident_mib() {
-    std::ifstream status{"/proc/self/status"};
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
-    return 0;
 }
 
 }  // namespace

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <mutex>
+#include <thread>
 
 namespace pawl::bench {
 namespace {
@@ -69,6 +73,35 @@ void compare(const Settings& settings, const Pair& pair) {
                             median_of(rival, rate), median(ratios));
     fmt::print("{},\"spread\":[{:.3f},{:.3f}],\"pairs\":{}}}\n", line, *low, *high, ratios.size());
     std::fflush(stdout);
+}
+
+Sample call_and_wait(std::chrono::milliseconds length, int callers,
+                     const std::function<void(long)>& call) {
+    using Clock = Meter::Clock;
+    Meter meter{length};
+    std::mutex mutex;
+    std::atomic<long> next{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < callers; ++t)
+        threads.emplace_back([&] {
+            std::vector<Clock::duration> latencies;
+            while (meter.running()) {
+                const auto begin = Clock::now();
+                call(next++);
+                latencies.push_back(Clock::now() - begin);
+            }
+            const std::lock_guard lock{mutex};
+            meter.add(latencies);
+        });
+    for (auto& thread : threads) thread.join();
+    return meter.sample();
+}
+
+double resident_mib() {
+    std::ifstream status{"/proc/self/status"};
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
+    return 0;
 }
 
 }  // namespace pawl::bench

@@ -61,6 +61,14 @@ private:
     std::vector<Clock::duration> latencies_;
 };
 
+/// So many threads that each wait for `call(number)` before they call again, until the time is
+/// over.
+Sample call_and_wait(std::chrono::milliseconds length, int callers,
+                     const std::function<void(long)>& call);
+
+/// What this process holds in memory.
+double resident_mib();
+
 using Scenario = void (*)(const Settings&);
 /// Every scenario by its name, in the order they run.
 const std::vector<std::pair<std::string, Scenario>>& scenarios();

@@ -49,6 +49,7 @@ private:
     /// Writes the counters, as any program that hands out numbers must.
     void commit();
     void insert_parcel(const std::string& id, Claimed claimed);
+    std::vector<Claim> insert_claimed(const Ids& ids);
     void insert_posted(std::int64_t instance, std::int64_t sequence, Claimed claimed);
     /// The guards, the event, the end of the instance and of the item.
     void finish(const Claim& claim, const Result& result);
@@ -118,7 +119,7 @@ void SqliteRival::insert(const Ids& ids) {
     commit();
 }
 
-void SqliteRival::cycle(const Ids& ids) {
+std::vector<SqliteRival::Claim> SqliteRival::insert_claimed(const Ids& ids) {
     std::vector<Claim> claims;
     begin();
     for (const auto& id : ids) {
@@ -126,6 +127,11 @@ void SqliteRival::cycle(const Ids& ids) {
         claims.push_back({items_, instances_});
     }
     commit();
+    return claims;
+}
+
+void SqliteRival::cycle(const Ids& ids) {
+    const auto claims = insert_claimed(ids);
     begin();
     for (const auto& claim : claims) finish(claim, {.name = 3, .payload = arrived});
     commit();
@@ -150,13 +156,7 @@ void SqliteRival::finish(const Claim& claim, const Result& result) {
 }
 
 void SqliteRival::run_steps(const Ids& ids) {
-    std::vector<Claim> claims;
-    begin();
-    for (const auto& id : ids) {
-        insert_parcel(id, Claimed::yes);
-        claims.push_back({items_, instances_});
-    }
-    commit();
+    const auto claims = insert_claimed(ids);
     append_entries(claims, 1, {stepped});
     append_entries(claims, 2, {stepped});
     append_entries(claims, 3, {stepped, ended});

@@ -431,7 +431,7 @@ bool Runs::finish(const HeldPtr& held, RunExecution& execution, RunWriter& write
 void Runs::put_off(const HeldPtr& held, const std::string& why) {
     log(LogLevel::error, why);
     waiters_.left(held->item.instance);
-    const int tries = std::min(held->item.attempts, 6);
+    const int tries = std::min(held->item.attempts, 7);  // by then the longest is reached
     parts_.dispatcher.settle(
         held, {.item = held->item.id,
                .fence = held->item.fence,

@@ -1,5 +1,6 @@
 // Functions on engines with threads: beside each other, across processes, stopped in the middle.
 #include <atomic>
+#include <future>
 
 #include "engine/fixture.hpp"
 
@@ -47,6 +48,45 @@ TEST_P(Threads, RunBodiesBesideEachOther) {
     });
     engine->start();
     EXPECT_EQ(function.start_and_wait("r"), (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST_P(Threads, ExecuteNoMoreOfOneFunctionAtOnceThanItsOptionsSay) {
+    struct Load {
+        int running = 0;
+        int most = 0;
+    };
+    Watched<Load> load;
+    auto engine = open({});
+    auto function =
+        engine->add("f",
+                    [&](Context& ctx) {
+                        ctx.step("s", [&] {
+                            load.change([](Load& l) { l.most = std::max(l.most, ++l.running); });
+                            // The first waits for company: two do run beside each other.
+                            EXPECT_TRUE(load.wait([](const Load& l) { return l.most >= 2; }));
+                            load.change([](Load& l) { --l.running; });
+                        });
+                    },
+                    {.at_once = 2});
+    engine->start();
+    for (int i = 0; i < 12; ++i) function.start("r-" + std::to_string(i));
+    for (int i = 0; i < 12; ++i)
+        EXPECT_TRUE(function.run("r-" + std::to_string(i)).result(patience));
+    EXPECT_EQ(load.get().most, 2);
+}
+
+TEST_P(Threads, WaitForAValueThatIsSetLater) {
+    auto engine = open({});
+    auto function = engine->add("f", [](Context& ctx) {
+        ctx.set("half", ctx.wait<int>("number") / 2);
+        ctx.wait<int>("never");
+    });
+    engine->start();
+    auto run = function.start("r");
+    EXPECT_FALSE(run.value<int>("half", 1ms));
+    auto waiting = std::async(std::launch::async, [&] { return run.value<int>("half", patience); });
+    run.signal("number", 10);
+    EXPECT_EQ(waiting.get(), 5);
 }
 
 TEST_P(Threads, StopTheOthersWhenAnyIsDone) {

@@ -202,5 +202,36 @@ TEST_P(Waits, SeeTheSameTimeNumbersAndIdsAtEveryReplay) {
     EXPECT_EQ(randoms.size(), 2u);
 }
 
+class SharedWaits : public SharedEngineTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedWaits, shared_stores(), name_of);
+
+// As when the connection is lost while a signal is committed, and it is sent again.
+TEST_P(SharedWaits, ReceiveASignalOnceThatWasSentTwiceInDoubt) {
+    auto engine = open();
+    auto function = engine->add("f", [](Context& ctx) {
+        const auto first = ctx.wait<std::string>("answer");
+        return first + ctx.wait<std::string>("answer", 1h).value_or(" and no other");
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    auto store = open_store();
+    for (int i = 0; i < 2; ++i) {
+        store::Commit commit;
+        auto& row = commit.inbox.emplace_back();
+        row.to = {"f", "r"};
+        row.to_run = true;
+        row.urgent = true;
+        row.name = "pawl.signal";
+        row.payload.bytes =
+            R"({"name":"answer","value":"yes","id":"0192f0c1-0000-7000-8000-000000000001"})";
+        store::Answer answer;
+        store->commit({&commit, 1}, {&answer, 1});
+        EXPECT_EQ(answer.fate, store::Fate::committed);
+        engine->run_until_idle();
+    }
+    advance(*engine, 1h);
+    EXPECT_EQ(run.result(0s), "yes and no other");
+}
+
 }  // namespace
 }  // namespace pawl::engine_test
