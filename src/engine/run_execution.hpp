@@ -98,8 +98,6 @@ public:
     bool replaying() const override { return calls_ < writer_.journal().last_call(); }
     const std::string& id() const override { return item_.instance.id; }
     const std::string& type() const override { return item_.instance.type; }
-    void check_cancelled() override { enter(); }
-    void warn(std::string_view text) override;
 
 private:
     struct Waiting {
@@ -128,6 +126,7 @@ private:
             lose();
         }
     }
+    void warn(std::string_view text);
     void spawn_once(std::string_view type, std::string_view id, std::string input);
     void set_value_once(std::string_view key, std::string value);
     detail::Gathered gather_once(std::vector<detail::Branch> branches, detail::Gathering how,

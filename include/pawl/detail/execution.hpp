@@ -80,8 +80,6 @@ public:
     virtual bool replaying() const = 0;
     virtual const std::string& id() const = 0;
     virtual const std::string& type() const = 0;
-    virtual void check_cancelled() = 0;
-    virtual void warn(std::string_view text) = 0;
 };
 
 /// One durable function, without its C++ types. Thread-safe once made.
