@@ -57,6 +57,8 @@ struct Settlement {
     /// were lost.
     bool got_further = false;
     std::string reason;
+    /// False: no attempt at it has ever failed, its claimant knows, and no failure is looked for.
+    bool failed_before = true;
     Ending ending = Ending::applied;  ///< with ack: recorded, with `ending_reason`, unless applied
     std::string ending_reason;
 };
@@ -74,6 +76,7 @@ struct Append {
     std::vector<Put> puts;
     bool finished =
         false;  ///< with these events; removes the instance's timers, frees its unique key
+    bool has_timers = true;           ///< false: it is known to have none, and none is looked for
     std::int32_t status = 0;          ///< what the instance row says from now on; 0: as before
     std::vector<std::int64_t> taken;  ///< positions of inbox rows that go: the events hold them
     /// Removes the instance's run item whoever holds it, and all its inbox rows.

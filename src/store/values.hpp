@@ -123,6 +123,7 @@ struct Item {
     std::string last_error;
     SessionId session = 0;  ///< 0 while it is not claimed
     Fence fence = 0;
+    bool born_claimed = false;  ///< this claim came with the commit that released it
 };
 
 /// One failed attempt, kept with the item and then with its dead letter.

@@ -112,11 +112,21 @@ void Generator::plan_writes(Append& append) {
     plan_puts(append);
     if (!calm_ && chance(20)) append.cancels.push_back(chance(50) ? "bell" : "alarm");
     append.finished = chance(10);
+    plan_what_is_known(append);
     if (chance(20))
         append.snapshot =
             Snapshot{.sequence = append.expected + static_cast<Version>(append.events.size()),
                      .version = static_cast<std::int32_t>(1 + below(2)),
                      .payload = {"state" + std::to_string(below(1000))}};
+}
+
+// Who knows that there are no timers may say so.
+void Generator::plan_what_is_known(Append& append) {
+    const bool puts = std::ranges::count(append.puts, ItemKind::timer, &Put::kind) > 0;
+    if (puts) planned_timers_.insert(append.instance);
+    const auto timers = reference_.items(
+        {.kind = ItemKind::timer, .type = append.instance.type, .id = append.instance.id});
+    append.has_timers = !timers.empty() || planned_timers_.contains(append.instance) || chance(50);
 }
 
 // An instance has one run at a time, and may be started, ended and started again.
@@ -217,6 +227,7 @@ Operation Generator::commit() {
     std::vector<InstanceName> finished;
     planned_versions_.clear();
     planned_runs_.clear();
+    planned_timers_.clear();
     calm_ = chance(30);
     std::string text = "commit\n";
     for (std::size_t i = 1 + below(6); i > 0; --i) {

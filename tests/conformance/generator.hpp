@@ -46,6 +46,7 @@ private:
     Planned plan_commit(std::vector<InstanceName>& finished);
     void plan_writes(Append& append);
     void plan_puts(Append& append);
+    void plan_what_is_known(Append& append);
     void plan_run(Planned& planned);
     void plan_mail(Planned& planned);
     void plan_settlements(Planned& planned);
@@ -68,6 +69,7 @@ private:
     bool calm_ = false;  ///< what is planned is what a process that nobody disturbs would do
     Fence last_fence_ = 0;
     std::set<InstanceName> planned_runs_;              ///< the same
+    std::set<InstanceName> planned_timers_;            ///< the same: those that get some
     std::map<std::string, Version> planned_versions_;  ///< within the group that is being planned
 };
 

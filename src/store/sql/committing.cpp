@@ -15,6 +15,8 @@ namespace points = base::points;
 
 // Whoever has lost a race is likely to lose the next one.
 constexpr int groups_to_be_wary = 4;
+// What is due later than this is found by whoever looks by himself.
+constexpr Duration worth_knowing = std::chrono::seconds{1};
 
 bool writes_nothing(const Commit& commit) {
     return commit.settlements.empty() && commit.inbox.empty() && commit.messages.empty() &&
@@ -31,6 +33,22 @@ bool puts_before(const Commit& commit, Time now) {
            (commit.append && std::ranges::any_of(commit.append->puts, [&](const Put& put) {
                 return put.at && *put.at < now;
             }));
+}
+
+// Whether another process has something to do because of it, or may be waiting for it. Most Commits
+// are of no interest to anybody: what they release is claimed already.
+bool concerns_others(const Commit& commit, Time now) {
+    if (!commit.inbox.empty() || !commit.messages.empty()) return true;
+    for (const auto& settlement : commit.settlements) {
+        if (settlement.verdict == Verdict::retry) return true;
+        if (settlement.verdict == Verdict::suspend && settlement.wake.at &&
+            *settlement.wake.at - now < worth_knowing)
+            return true;
+    }
+    if (!commit.append) return false;
+    const Append& append = *commit.append;
+    return (append.finished && append.status != 0) ||
+           std::ranges::any_of(append.puts, [](const Put& put) { return !put.born_claimed; });
 }
 
 // Whether the rows are at fault, and not the disk, the lock or the connection.
@@ -51,7 +69,8 @@ void Committing::written(std::span<const Commit> commits) {
     const Time now = database_.now();
     if (std::ranges::any_of(commits, [&](const Commit& c) { return puts_before(c, now); }))
         marks_.forget();
-    database_.announce();
+    if (std::ranges::any_of(commits, [&](const Commit& c) { return concerns_others(c, now); }))
+        database_.announce();
 }
 
 // The connection may be lost while the database commits. Then only the database knows, and it is

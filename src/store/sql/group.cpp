@@ -64,7 +64,7 @@ void Group::accept_append(const Commit& commit, Answer& answer) {
     GroupInstance& instance = instances_[instance_of(append)];
     append_events(commit, instance);
     for (const auto& key : append.cancels) remove_timers(instance, Which::keyed, key);
-    if (append.finished) remove_timers(instance, Which::all);
+    if (append.finished && append.has_timers) remove_timers(instance, Which::all);
     for (const auto position : append.taken)
         rows_.taken_mail.add({position, *instance.type, bytes(instance.name.id)});
     if (append.ends_run) end_run(instance);

@@ -70,7 +70,8 @@ bool Group::can_presume_append(std::span<const Commit> commits, const Commit& co
     if (append.finished && !append.unique_key.empty()) return false;
     if (append.expected == 0) return true;
     if (!names_no_timers(append)) return false;
-    if ((append.finished || append.ends_run) && !sql_.presumed->of_instances) return false;
+    const bool removes = (append.finished && append.has_timers) || append.ends_run;
+    if (removes && !sql_.presumed->of_instances) return false;
     // Behind one of this group that adds it, it has no number yet, and needs none.
     return refs_.find(view(append.instance)) != 0 || is_added_before(commits, commit);
 }
@@ -85,10 +86,9 @@ bool Group::is_added_before(std::span<const Commit> commits, const Commit& commi
     return false;
 }
 
+// What the guards would have read. It is checked when the group is written.
 void Group::presume_guards() {
     Connection& connection = *connection_;
-    rows_.keys.clear();
-    Rows sessions;
     for (const auto& commit : run_.commits) {
         if (!commit.append) continue;
         const Append& append = *commit.append;
@@ -97,7 +97,7 @@ void Group::presume_guards() {
         if (!append.unique_key.empty()) unique_keys_.try_emplace({name.type, append.unique_key});
         for (const auto& put : append.puts)
             if (put.born_claimed && sessions_.try_emplace(put.born_claimed->session, true).second)
-                sessions.add({put.born_claimed->session});
+                rows_.sessions.add({put.born_claimed->session});
         if (!instance_at_.try_emplace(name, next).second) continue;
         auto& instance = instances_.emplace_back();
         instance.name = name;
@@ -105,43 +105,68 @@ void Group::presume_guards() {
         if (append.expected == 0) continue;
         instance.ref = refs_.find(name);
         instance.version = append.expected;
-        rows_.keys.add({instance.ref, append.expected});
+        instance.presumed = append.expected;
     }
-    connection.post(sql_.presumed->instances, rows_.keys);
-    connection.post(sql_.presumed->sessions, sessions);
     presume_items();
     numbers_->begin(connection);
 }
 
 // An item that is settled has the mail that its claimant knows of; where that says nothing, none.
 void Group::presume_items() {
-    std::vector<std::int64_t> last_settled;  // of items_: the place in the group
-    rows_.keys.clear();
-    rows_.more_keys.clear();
     for (std::size_t i = 0; i < run_.commits.size(); ++i) {
         for (const auto& settlement : run_.commits[i].settlements) {
             const auto next = static_cast<std::uint32_t>(items_.size());
             const auto [at, added] = item_at_.try_emplace(settlement.item, next);
-            if (added) {
-                const auto mail = settlement.seen_mail.value_or(0);
-                // It may have failures: they are removed as if it had.
+            if (added)
                 items_.push_back({.id = settlement.item,
                                   .claimed = true,
                                   .fence = settlement.fence,
-                                  .mail = mail,
-                                  .failures = 1});
-                rows_.more_keys.add({settlement.item, settlement.fence, mail});
-                last_settled.push_back(0);
-            }
-            last_settled[at->second] = static_cast<std::int64_t>(i);
+                                  .mail = settlement.seen_mail.value_or(0),
+                                  .presumed_mail = settlement.seen_mail.value_or(0),
+                                  .failures = settlement.failed_before ? 1 : 0});
+            items_[at->second].last_turn = static_cast<std::int64_t>(i);
         }
     }
     presume_of_instances();
-    if (rows_.keys.empty()) return connection_->post(sql_.presumed->items, rows_.more_keys);
-    for (std::size_t i = 0; i < items_.size(); ++i)
-        rows_.keys.add({settled_item, items_[i].id, items_[i].fence, items_[i].mail, Value{},
-                        last_settled[i]});
-    connection_->post(sql_.presumed->of_instances->lock, rows_.keys);
+}
+
+// In the order in which everybody locks: instances, sessions, items.
+void Group::write_presumed() {
+    std::vector<const GroupInstance*> there;
+    for (const auto& instance : instances_)
+        if (instance.presumed != 0) there.push_back(&instance);
+    std::ranges::sort(there, {}, &GroupInstance::ref);
+    rows_.keys.clear();
+    for (const auto* instance : there) {
+        if (instance->is_changed && sql_.presumed->writing)
+            rows_.changed_instances.add({instance->ref, instance->presumed, instance->version,
+                                         run_.now, instance->finished_at,
+                                         given_bytes(instance->unique_key), instance->status});
+        else
+            rows_.keys.add({instance->ref, instance->presumed});
+    }
+    connection_->post(sql_.presumed->instances, rows_.keys);
+    if (sql_.presumed->writing)
+        connection_->post(sql_.presumed->writing->instances, rows_.changed_instances);
+    connection_->post(sql_.presumed->sessions, rows_.sessions);
+    write_presumed_items();
+}
+
+void Group::write_presumed_items() {
+    if (!rows_.found_items.empty()) {
+        for (const auto& item : items_)
+            rows_.found_items.add(
+                {settled_item, item.id, item.fence, item.presumed_mail, Value{}, item.last_turn});
+        return connection_->post(sql_.presumed->of_instances->lock, rows_.found_items);
+    }
+    rows_.keys.clear();
+    rows_.more_keys.clear();
+    for (auto& item : items_) {
+        item.gone = item.removed && sql_.presumed->writing;
+        (item.gone ? rows_.more_keys : rows_.keys).add({item.id, item.fence, item.presumed_mail});
+    }
+    connection_->post(sql_.presumed->items, rows_.keys);
+    if (sql_.presumed->writing) connection_->post(sql_.presumed->writing->items, rows_.more_keys);
 }
 
 // What is removed with an instance, and the runs that get mail.
@@ -154,14 +179,14 @@ void Group::presume_of_instances() {
             if (!row.to_run || put_here.contains(view(row.to))) continue;
             if (std::exchange(run_of(view(row.to)).presumed, true)) continue;
             const Ref type = words_.find(*connection_, row.to.type).value_or(0);
-            rows_.keys.add({run_by_name, type, Value{}, Value{}, bytes(row.to.id), turn});
+            rows_.found_items.add({run_by_name, type, Value{}, Value{}, bytes(row.to.id), turn});
         }
         if (!commit.append) continue;
         const Ref ref = instances_[instance_of(*commit.append)].ref;
-        if (commit.append->finished && ref != 0)
-            rows_.keys.add({timers_of, ref, Value{}, Value{}, Value{}, turn});
+        if (commit.append->finished && commit.append->has_timers && ref != 0)
+            rows_.found_items.add({timers_of, ref, Value{}, Value{}, Value{}, turn});
         if (commit.append->ends_run && ref != 0)
-            rows_.keys.add({run_of_instance, ref, Value{}, Value{}, Value{}, turn});
+            rows_.found_items.add({run_of_instance, ref, Value{}, Value{}, Value{}, turn});
         if (puts_run(*commit.append)) put_here.insert(view(commit.append->instance));
     }
 }

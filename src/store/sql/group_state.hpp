@@ -51,6 +51,7 @@ struct GroupInstance {
     std::optional<Ref> type;  ///< absent: no instance of this type was ever written
     Ref ref = 0;              ///< 0: it does not exist
     Version version = 0;
+    Version presumed = 0;  ///< the version that it has if the guards are right
     std::optional<Time> finished_at;
     std::string unique_key;
     std::string_view tenant;
@@ -69,12 +70,15 @@ struct GroupItem {
     Ref line = 0;
     bool claimed = false;
     bool removed = false;
+    bool gone = false;  ///< its row is
     Fence fence = 0;
     std::int64_t mail = 0;
-    std::uint32_t run = nowhere;  ///< in runs_, if mail may come to it
+    std::int64_t presumed_mail = 0;  ///< that it has if the guards are right
+    std::uint32_t run = nowhere;     ///< in runs_, if mail may come to it
     std::int64_t attempts = 0;
     std::int64_t failures = 0;
     std::string key;
+    std::int64_t last_turn = 0;             ///< the last Commit of the group that settles it
     const Settlement* last_word = nullptr;  ///< of the group: retry, bury or suspend
 };
 
@@ -118,6 +122,8 @@ struct GroupUniqueKey {
 struct GroupRows {
     Rows keys;
     Rows more_keys;
+    Rows found_items;  ///< of Presumed::OfInstances::lock
+    Rows sessions;
     Rows new_instances;
     Rows changed_instances;
     Rows events;
@@ -146,6 +152,8 @@ struct GroupRows {
     void clear() {
         for (Rows* rows : {&keys,
                            &more_keys,
+                           &found_items,
+                           &sessions,
                            &new_instances,
                            &changed_instances,
                            &events,

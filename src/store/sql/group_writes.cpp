@@ -10,6 +10,7 @@ namespace points = base::points;
 void Group::write() {
     Connection& connection = *connection_;
     connection.reach(points::group_judged);
+    if (run_.presumed) write_presumed();
     write_instances();
     connection.reach(points::group_instances);
     connection.post(sql_.events.add, rows_.events);
@@ -32,19 +33,20 @@ void Group::write() {
 
 // However many Commits chain on an instance, its row is written once.
 void Group::write_instances() {
+    const bool wrote_presumed = run_.presumed && sql_.presumed->writing;
     for (const auto& instance : instances_) {
         if (instance.is_new)
             rows_.new_instances.add({instance.ref, *instance.type, bytes(instance.name.id),
                                      instance.version, run_.now, instance.finished_at,
                                      given_text(instance.tenant), given_bytes(instance.unique_key),
                                      instance.status});
-        else if (instance.is_changed)
+        else if (instance.is_changed && !wrote_presumed)
             rows_.changed_instances.add({instance.ref, instance.version, run_.now,
                                          instance.finished_at, given_bytes(instance.unique_key),
                                          instance.status});
     }
     connection_->post(sql_.instances.add, rows_.new_instances);
-    connection_->post(sql_.instances.update, rows_.changed_instances);
+    if (!wrote_presumed) connection_->post(sql_.instances.update, rows_.changed_instances);
 }
 
 // Dead letters copy the item, so they come before its removal.
@@ -60,7 +62,7 @@ void Group::write_item_changes() {
                                          given_text(item.last_word->reason)});
             continue;
         }
-        rows_.removed_items.add({item.id});
+        if (!item.gone) rows_.removed_items.add({item.id});
         if (verdict == Verdict::bury)
             rows_.buried_items.add({item.id, text(item.last_word->reason), run_.now});
         else if (item.failures > 0)

@@ -155,6 +155,12 @@ struct Statements {
         Statement instances;  ///< bulk (ref, version)
         Statement sessions;   ///< bulk (id)
         Statement items;      ///< bulk (id, fence, mail)
+        /// The same in one with what is written. Without them it is locked first.
+        struct Writing {
+            Statement instances;  ///< bulk (ref, version, then as in instances.update)
+            Statement items;      ///< bulk (id, fence, mail): they are removed
+        };
+        std::optional<Writing> writing;
         /// For groups that finish instances, end runs or send mail to them.
         struct OfInstances {
             /// Bulk (how, number, fence or NULL, mail or NULL, id or NULL, turn), locked in one go:

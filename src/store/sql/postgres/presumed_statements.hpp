@@ -22,6 +22,23 @@ inline constexpr Statements::Presumed presumed_statements{
               FROM (SELECT FROM unnest($1, $2::bigint[], $3::bigint[]) AS k (id, fence, mail)
                       JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence AND i.mail = k.mail
                      ORDER BY i.id FOR UPDATE OF i) AS found)",
+    .writing = Statements::Presumed::Writing{.instances = R"(
+              WITH written AS (
+            UPDATE pawl_instance n
+               SET version = k.version, updated_at = k.at, finished_at = k.finished_at,
+                   unique_key = k.unique_key,
+                   status = CASE WHEN k.status = 0 THEN n.status ELSE k.status END
+              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
+                          $6::bytea[], $7::smallint[])
+                   AS k (ref, before, version, at, finished_at, unique_key, status)
+             WHERE n.ref = k.ref AND n.version = k.before RETURNING 1)
+            SELECT 1 / (count(*) = cardinality($1))::integer FROM written)",
+                                             .items = R"(
+              WITH removed AS (
+            DELETE FROM pawl_item i
+             USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS k (id, fence, mail)
+             WHERE i.id = k.id AND i.fence = k.fence AND i.mail = k.mail RETURNING 1)
+            SELECT 1 / (count(*) = cardinality($1))::integer FROM removed)"},
     // An item may be found in two ways: as the one that is settled, and as what belongs to an
     // instance. Settled with or before its removal it is the same removal; after it, or where it is
     // also sent mail, the group has to be judged on what is there.
