@@ -122,6 +122,8 @@ public:
         StartOptions options;
     };
     static RunHandle start(Engine& engine, Start start);
+    /// The encoded result. Throws RunFailed.
+    static std::string start_and_wait(Engine& engine, Start start);
     static RunList list(Engine& engine, const RunQuery& query);
 
     const std::string& id() const { return id_; }
@@ -242,9 +244,12 @@ public:
         return Run<Out>{detail::RunHandle::start(
             *engine_, {name_, id, json::encode(input), std::move(options)})};
     }
-    /// Starts it, or finds it, and waits for its result.
+    /// Starts it, or finds it, and waits for its result. A new run is executed on the calling
+    /// thread, as far as it gets without a suspension: it waits anyway.
     Out start_and_wait(std::string_view id, const In& input = {}, StartOptions options = {}) const {
-        return start(id, input, std::move(options)).result();
+        auto bytes = detail::RunHandle::start_and_wait(
+            *engine_, {name_, id, json::encode(input), std::move(options)});
+        if constexpr (!std::is_void_v<Out>) return json::decode<Out>(bytes);
     }
     /// The run of this id, whether or not it is there.
     Run<Out> run(std::string_view id) const {

@@ -113,6 +113,11 @@ void Pool::stop(Running running) {
 
 bool Pool::is_running_here() const { return running_pool == shared_.get(); }
 
+void Pool::run_here(Task task) {
+    const auto shared = shared_;
+    shared->run(std::move(task));
+}
+
 bool Pool::run_one() {
     std::unique_lock lock{shared_->mutex};
     if (shared_->tasks.empty()) return false;

@@ -31,6 +31,9 @@ public:
     void stop(Running running);
     /// Runs one waiting task on this thread. False if there is none.
     bool run_one();
+    /// Runs a task of this pool on the thread that calls. What it throws goes where that of others
+    /// does.
+    void run_here(Task task);
     /// Whether this thread is in the middle of a task of this pool.
     bool is_running_here() const;
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t group_count = 512;
 constexpr std::size_t group_bytes = 8 * 1024 * 1024;
 // How often a caller lets others go first, at most: some microseconds when nobody else wants to.
-constexpr int most_yields = 64;
+constexpr int most_yields = 16;
 
 std::size_t bytes_of(const store::Commit& commit) {
     std::size_t bytes = 256;
@@ -43,10 +43,13 @@ Committer::Committer(store::Store& store, base::Pool& callbacks, Options options
       }) {}
 
 bool Committer::submit(Job::Owned& job, Duration timeout) {
+    ++load_;  // before somebody else takes it away
     if (queue_.push(job, Duration::zero())) return true;
     // What fills the queue may be this caller's own, which nobody was told of yet.
     wake();
-    return queue_.push(job, timeout);
+    if (queue_.push(job, timeout)) return true;
+    --load_;
+    return false;
 }
 
 void Committer::wake() {
@@ -58,9 +61,9 @@ void Committer::wake() {
 
 void Committer::help() {
     if (!threaded_) return flush_all();
-    await_company();
     if (flushing_.try_lock()) {
         const std::lock_guard lock{flushing_, std::adopt_lock};
+        await_company();
         flush_one_group();
     }
     if (!queue_.empty()) wake();  // here, if the thread has ended in the meantime
@@ -69,8 +72,13 @@ void Committer::help() {
 // Those whose Commits were in the last group have just been told, and come back together: the first
 // of them would commit alone, and the others wait for that.
 void Committer::await_company() const {
-    const auto company = last_group_ / 2;
-    for (int i = 0; i < most_yields && queue_.count() < company; ++i) std::this_thread::yield();
+    auto count = queue_.count();
+    for (int idle = 0; idle < most_yields && count < last_group_; ++idle) {
+        std::this_thread::yield();
+        const auto now = queue_.count();
+        if (now != count) idle = 0;
+        count = now;
+    }
 }
 
 void Committer::start() {
@@ -88,6 +96,7 @@ void Committer::flush_all() {
     // Whoever fails to get the lock may leave: its holder looks at the queue again after unlocking.
     while (!queue_.empty() && flushing_.try_lock()) {
         const std::lock_guard lock{flushing_, std::adopt_lock};
+        if (threaded_) await_company();
         flush_one_group();
     }
 }
@@ -104,6 +113,7 @@ bool Committer::flush_one_group() {
 
     std::vector<store::Answer> answers(jobs.size());
     commit_group(jobs, answers);
+    load_ -= jobs.size();
     settle(std::move(jobs), std::move(answers));
     return true;
 }

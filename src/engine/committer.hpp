@@ -54,6 +54,9 @@ public:
     /// the thread.
     void help();
 
+    /// How many Commits are queued, or at the store.
+    std::size_t load() const { return load_; }
+
     void start();
     void stop();
 
@@ -71,6 +74,7 @@ private:
     std::mutex flushing_;
     std::atomic<bool> threaded_{false};
     std::atomic<std::size_t> last_group_{0};
+    std::atomic<std::size_t> load_{0};
     base::Loop loop_;
 };
 

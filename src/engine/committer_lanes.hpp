@@ -9,16 +9,15 @@
 
 namespace pawl::engine {
 
-/// An instance belongs to one lane, so that its Commits stay in order. Thread-safe.
+/// Thread-safe.
 class CommitterLanes {
 public:
     /// As many as the store likes; they share the room of one queue.
     CommitterLanes(store::Store& store, base::Pool& callbacks, const Committer::Options& options);
 
-    /// The lane of an instance, by a hash of its name.
-    Committer& of(std::size_t hash) { return *lanes_[hash % lanes_.size()]; }
-    /// For a Commit that appends to no journal.
-    Committer& any() { return of(turn_++); }
+    /// For a Commit that need not stay behind another which is still on its way. They keep together
+    /// while they are few: one group of them costs less than two halves.
+    Committer& any();
 
     void wake();
     void start();
@@ -26,7 +25,6 @@ public:
 
 private:
     std::vector<std::unique_ptr<Committer>> lanes_;
-    std::atomic<std::size_t> turn_{0};
 };
 
 }  // namespace pawl::engine

@@ -397,7 +397,8 @@ void Dispatcher::perform(const HeldPtr& held) {
     try {
         auto input = call_handler(held, delivery);
         point(points::handler_after);
-        const store::Settlement word{.item = item.id, .fence = item.fence};
+        const store::Settlement word{
+            .item = item.id, .fence = item.fence, .failed_before = !item.born_claimed};
         if (input)
             send(held, std::move(input), word);
         else

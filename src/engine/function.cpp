@@ -73,16 +73,17 @@ RunStatus status_of(const std::string& name) {
                 fmt::format("there is no run \"{}\" of \"{}\", or it has ended", id, type)};
 }
 
-}  // namespace
+std::string result_of(const records::Finished& finished, const std::string& id) {
+    if (finished.status == records::succeeded) return finished.result.text;
+    throw RunFailed{status_of(finished.status), id, finished.error};
+}
 
-RunHandle RunHandle::start(Engine& engine, Start start) {
-    auto& core = *engine.impl_->core;
+Runs::Starting starting(const Core& core, RunHandle::Start& start) {
     auto& o = start.options;
     base::check_optional_id("correlation", o.correlation);
     base::check_optional_id("conversation", o.conversation);
     base::check_optional_id("tenant", o.tenant);
     base::check_optional_id("trace", o.trace);
-    auto& runs = core.runs();
     Runs::Starting starting;
     starting.function = &core.functions().get(start.type);
     starting.id = start.id;
@@ -92,8 +93,20 @@ RunHandle RunHandle::start(Engine& engine, Start start) {
     starting.envelope.tenant = std::move(o.tenant);
     starting.envelope.trace = std::move(o.trace);
     starting.timeout = o.timeout;
-    runs.start(std::move(starting));
+    return starting;
+}
+
+}  // namespace
+
+RunHandle RunHandle::start(Engine& engine, Start start) {
+    auto& core = *engine.impl_->core;
+    core.runs().start(starting(core, start));
     return {engine, std::string{start.type}, std::string{start.id}};
+}
+
+std::string RunHandle::start_and_wait(Engine& engine, Start start) {
+    auto& core = *engine.impl_->core;
+    return result_of(core.runs().start_and_wait(starting(core, start)), std::string{start.id});
 }
 
 RunList RunHandle::list(Engine& engine, const RunQuery& query) {
@@ -123,8 +136,7 @@ RunList RunHandle::list(Engine& engine, const RunQuery& query) {
 std::optional<std::string> RunHandle::result(Duration timeout) const {
     const auto finished = engine_->impl_->core->runs().wait({type_, id_}, timeout);
     if (!finished) return std::nullopt;
-    if (finished->status == records::succeeded) return finished->result.text;
-    throw RunFailed{status_of(finished->status), id_, finished->error};
+    return result_of(*finished, id_);
 }
 
 void RunHandle::check_executed() const {

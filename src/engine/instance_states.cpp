@@ -58,6 +58,7 @@ void Instances::ensure_state(CachedInstance& instance, const Request& request) {
         instance.snapshot_at = loaded.snapshot ? loaded.snapshot->sequence : 0;
         instance.speculative = false;
     }
+    instance.has_timers = instance.version > 0;
     instance.chain = std::make_shared<Chain>();
 }
 

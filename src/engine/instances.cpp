@@ -88,7 +88,7 @@ std::shared_ptr<CachedInstance> Instances::find(const Registered& workflow, cons
     auto made = std::make_shared<CachedInstance>();
     made->workflow = &workflow;
     made->id = id;
-    made->lane = &parts_.lanes.of(hash / shard_count);
+    made->lane = &parts_.lanes.any();
     shard.recent.push_front(made);
     shard.index.emplace(key, shard.recent.begin());
     return made;
@@ -111,7 +111,7 @@ void Instances::send(std::unique_ptr<Request> request) {
     request->instance = instance;
     if (!enqueue(std::move(request), false)) return;
     drive(instance);
-    instance->lane->wake();
+    instance->lane.load()->wake();
 }
 
 void Instances::send_and_help(std::unique_ptr<Request> request) {
@@ -119,12 +119,12 @@ void Instances::send_and_help(std::unique_ptr<Request> request) {
     request->instances = this;
     request->instance = instance;
     if (enqueue(std::move(request), true)) drive(instance);
-    instance->lane->help();
+    instance->lane.load()->help();
 }
 
 void Instances::take_over(const std::shared_ptr<CachedInstance>& instance) {
     drive(instance);
-    instance->lane->help();
+    instance->lane.load()->help();
 }
 
 void Instances::drive(const std::shared_ptr<CachedInstance>& instance) {
@@ -147,7 +147,7 @@ std::unique_ptr<Request> Instances::next(const std::shared_ptr<CachedInstance>& 
         pass_on(instance);
         return nullptr;
     }
-    ++instance->in_flight;
+    if (instance->in_flight++ == 0) instance->lane = &parts_.lanes.any();
     return instance->returned.empty() ? instance->mailbox.pop() : instance->returned.pop();
 }
 
@@ -162,7 +162,7 @@ void Instances::pass_on(const std::shared_ptr<CachedInstance>& instance) {
             if (!std::exchange(instance->posted, false)) return;
         }
         drive(instance);
-        instance->lane->wake();
+        instance->lane.load()->wake();
     });
 }
 
@@ -197,7 +197,7 @@ void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> reques
     }
     const auto timeout = request->timeout;
     Job::Owned job = std::move(request);
-    if (instance.lane->submit(job, timeout)) return;
+    if (instance.lane.load()->submit(job, timeout)) return;
     request.reset(static_cast<Request*>(job.release()));
     abandon(instance, std::move(request),
             std::make_exception_ptr(Error{
@@ -309,9 +309,13 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     if (envelope.correlation.empty() && append.events.size() > 1)
         envelope.correlation = append.events.front().id.text();
 
-    for (auto& put : append.puts)
+    for (auto& put : append.puts) {
         if (put.kind == store::ItemKind::effect)
             put.born_claimed = parts_.born.reserve(workflow, put.name);
+        else
+            instance.has_timers = true;
+    }
+    append.has_timers = instance.has_timers;
 
     instance.version += static_cast<store::Version>(append.events.size());
     request.outcome_.version = instance.version;
@@ -405,6 +409,7 @@ void Instances::launch_born(Request& request, const store::Answer& answer) {
         item.attempts = 1;
         item.session = put.born_claimed->session;
         item.fence = put.born_claimed->fence;
+        item.born_claimed = true;
         parts_.born.launch(std::move(item));
     }
 }

@@ -20,7 +20,8 @@ namespace pawl::engine {
 struct CachedInstance {
     const Registered* workflow = nullptr;
     std::string id;
-    Committer* lane = nullptr;  ///< through which all of its Commits go
+    /// Through which its Commits go; another only when none of them is in flight.
+    std::atomic<Committer*> lane{nullptr};
 
     std::mutex mutex;   ///< of what follows; never held while the user's code runs
     Mailbox returned;   ///< to be decided again, in their order and before everything newer
@@ -39,6 +40,7 @@ struct CachedInstance {
     store::Version version = 0;
     store::Version snapshot_at = 0;
     bool speculative = false;  ///< taken for new without a look
+    bool has_timers = true;    ///< it may have
     std::shared_ptr<Chain> chain;
 
     /// Whether nothing can be decided before the Commits in flight are answered: they rest on a

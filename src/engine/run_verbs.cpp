@@ -30,7 +30,7 @@ bool is_of_a_call(const std::string& name) {
 
 std::optional<records::Finished> Runs::wait(const store::InstanceName& run, Duration timeout) {
     if (timeout > Duration::zero()) check_not_in_transaction(parts_.store, "waiting for a run");
-    return waiters_.wait(run, timeout);
+    return RunWaiters::Seat{waiters_, run}.wait(timeout);
 }
 
 bool Runs::terminate(const store::InstanceName& run, const std::string& reason) {

@@ -21,40 +21,40 @@ std::optional<records::Finished> end_of(const store::Tail& tail) {
 
 }  // namespace
 
-std::optional<records::Finished> RunWaiters::wait(const store::InstanceName& run,
-                                                  Duration timeout) {
+RunWaiters::Seat::Seat(RunWaiters& waiters, store::InstanceName run)
+    : waiters_(waiters), run_(std::move(run)) {
+    const std::lock_guard lock{waiters_.mutex_};
+    at_ = waiters_.waiters_.emplace(run_, &waiter_);
+}
+
+RunWaiters::Seat::~Seat() {
+    const std::lock_guard lock{waiters_.mutex_};
+    waiters_.waiters_.erase(at_);
+}
+
+std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
     const base::Countdown countdown{timeout};
-    Waiter waiter;
-    Waiters::iterator at;
     bool look = false;
     {
-        const std::lock_guard lock{mutex_};
-        at = waiters_.emplace(run, &waiter);
-        look = !executing_.contains(run);
+        const std::lock_guard lock{waiters_.mutex_};
+        if (waiter_.finished) return std::move(waiter_.finished);
+        look = !is_executed_here();
     }
-    struct Leave {
-        RunWaiters& waiters;
-        Waiters::iterator at;
-        ~Leave() {
-            const std::lock_guard lock{waiters.mutex_};
-            waiters.waiters_.erase(at);
-        }
-    } const leave{*this, at};
     for (;;) {
         if (look) {
-            const auto tail = std::move(store_.tails({&run, 1}).front());
+            const auto tail = std::move(waiters_.store_.tails({&run_, 1}).front());
             if (!tail.row)
                 throw Error{Code::unknown,
-                            fmt::format("there is no run \"{}\" of \"{}\"", run.id, run.type)};
+                            fmt::format("there is no run \"{}\" of \"{}\"", run_.id, run_.type)};
             if (auto end = end_of(tail)) return end;
         }
         const Duration left = countdown.left();
         if (left == Duration::zero()) return std::nullopt;
-        const bool told = waiter.changed.wait_for(std::min(left, safety_net));
-        const std::lock_guard lock{mutex_};
-        if (waiter.finished) return std::move(waiter.finished);
-        look = (!told || waiter.look) && !executing_.contains(run);
-        waiter.look = false;
+        const bool told = waiter_.changed.wait_for(std::min(left, safety_net));
+        const std::lock_guard lock{waiters_.mutex_};
+        if (waiter_.finished) return std::move(waiter_.finished);
+        look = (!told || waiter_.look) && !is_executed_here();
+        waiter_.look = false;
     }
 }
 

@@ -18,9 +18,36 @@ class RunWaiters {
 public:
     explicit RunWaiters(store::Store& store) : store_(store) {}
 
-    /// How the run ended; absent when `timeout` passes first. Throws Error (unknown) if there is no
-    /// such run.
-    std::optional<records::Finished> wait(const store::InstanceName& run, Duration timeout);
+private:
+    struct Waiter {
+        base::Latch changed;
+        std::optional<records::Finished> finished;
+        bool look = false;  ///< nobody here will say: it has to look for itself
+    };
+    using Waiters = std::multimap<store::InstanceName, Waiter*>;
+
+public:
+    /// A place among those who wait: what is said of the run from now on is not missed. For one
+    /// thread.
+    class Seat {
+    public:
+        Seat(RunWaiters& waiters, store::InstanceName run);
+        ~Seat();
+        Seat(const Seat&) = delete;
+        Seat& operator=(const Seat&) = delete;
+
+        /// How the run ended; absent when `timeout` passes first. Throws Error (unknown) if there
+        /// is no such run.
+        std::optional<records::Finished> wait(Duration timeout);
+
+    private:
+        bool is_executed_here() const { return waiters_.executing_.contains(run_); }
+
+        RunWaiters& waiters_;
+        const store::InstanceName run_;
+        Waiter waiter_;
+        Waiters::iterator at_;
+    };
     /// True when something may have changed about the run, false when `timeout` passed.
     bool wait_for_news(const store::InstanceName& run, Duration timeout);
 
@@ -33,13 +60,6 @@ public:
     void heard();
 
 private:
-    struct Waiter {
-        base::Latch changed;
-        std::optional<records::Finished> finished;
-        bool look = false;  ///< nobody here will say: it has to look for itself
-    };
-    using Waiters = std::multimap<store::InstanceName, Waiter*>;
-
     store::Store& store_;
     std::mutex mutex_;
     Waiters waiters_;

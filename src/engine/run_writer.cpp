@@ -56,8 +56,7 @@ store::Answer commit_once(Committer& lane, const store::Commit& commit) {
         return full;
     }
     lane.help();
-    while (!waited->answered.wait_for(base::for_ever)) {
-    }
+    waited->answered.wait();
     return std::move(waited->answer);
 }
 
@@ -75,8 +74,7 @@ store::Event entry_of(std::string name, std::string bytes, const Clock& clock,
 
 store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit commit,
                               const std::function<bool()>& patience) {
-    auto& lane = commit.append ? lanes.of(std::hash<std::string>{}(commit.append->instance.id))
-                               : lanes.any();
+    auto& lane = lanes.any();
     for (;;) {
         auto answer = commit_once(lane, commit);
         if (answer.fate != store::Fate::failed || !may_pass(answer.error) || !patience())
@@ -95,7 +93,8 @@ RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal,
       envelope_(item.envelope),
       journal_(std::move(journal)),
       version_(version),
-      was_lost_(item.losses > 0) {
+      was_lost_(item.losses > 0),
+      failed_before_(!item.born_claimed) {
     if (item.mail > 0) {
         seen_mail_ = item.mail;
         read_mail();
@@ -132,6 +131,7 @@ store::Append& RunWriter::append_to(store::Commit& commit, RunStatus status) {
     append.events = pending_;
     append.taken = taken_;
     append.status = static_cast<std::int32_t>(status);
+    append.has_timers = false;
     return append;
 }
 
@@ -140,6 +140,7 @@ store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
     word.item = item_;
     word.fence = fence_;
     word.seen_mail = seen_mail_;
+    word.failed_before = failed_before_;
     commit.settlements.push_back(std::move(word));
     commit.envelope = envelope_;
     if (!pending_.empty()) append_to(commit, status);

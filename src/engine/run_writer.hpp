@@ -101,6 +101,7 @@ private:
     store::Version version_;
     std::int64_t seen_mail_ = 0;
     bool was_lost_;  ///< with a process, since it got further last
+    const bool failed_before_;
     bool warned_ = false;
     bool must_write_ = false;
     bool parent_gone_ = false;

@@ -54,6 +54,8 @@ struct Runs::StartBatch {
     std::mutex mutex;
     std::size_t left = 0;
     std::vector<store::Answer> answers;
+    bool lends = false;  ///< the thread that waits executes what was started
+    HeldPtr lent;        ///< with this
     base::Latch over;
 };
 
@@ -91,9 +93,11 @@ private:
         item.attempts = 1;
         item.session = put.born_claimed->session;
         item.fence = put.born_claimed->fence;
+        item.born_claimed = true;
         auto prepared = std::make_shared<Prepared>();
         for (const auto& event : append.events) prepared->journal.fold(event);
         prepared->version = answer.version;
+        if (batch_->lends) prepared->lender = batch_;
         runs_.waiters_.began(append.instance);
         runs_.parts_.dispatcher.launch(std::move(item), std::move(prepared));
     }
@@ -146,9 +150,9 @@ store::Commit Runs::start_commit(const Starting& starting, std::vector<store::Ev
     return commit;
 }
 
-std::vector<store::Answer> Runs::start_all(std::vector<Starting> all) {
+std::vector<store::Answer> Runs::start_all(std::vector<Starting> all,
+                                           const std::shared_ptr<StartBatch>& batch) {
     check_not_in_transaction(parts_.store, "the start of a run");
-    const auto batch = std::make_shared<StartBatch>();
     batch->left = all.size();
     batch->answers.resize(all.size());
     std::vector<Job::Owned> jobs;
@@ -164,7 +168,7 @@ std::vector<store::Answer> Runs::start_all(std::vector<Starting> all) {
         auto& put = commit.append->puts.front();
         const store::Line line{store::ItemKind::run, commit.append->instance.type, put.name};
         put.born_claimed = parts_.dispatcher.reserve(line);
-        auto& lane = parts_.lanes.of(std::hash<std::string>{}(commit.append->instance.id));
+        auto& lane = parts_.lanes.any();
         if (lane.submit(jobs[i], all[i].timeout)) {
             if (last && last != &lane) last->wake();
             last = &lane;
@@ -177,18 +181,31 @@ std::vector<store::Answer> Runs::start_all(std::vector<Starting> all) {
         if (--batch->left == 0) batch->over.set();
     }
     if (last) last->help();
-    while (!batch->over.wait_for(base::for_ever)) {
-    }
+    batch->over.wait();
     return std::move(batch->answers);
 }
 
 bool Runs::start(Starting starting) {
+    return start_one(std::move(starting), std::make_shared<StartBatch>());
+}
+
+bool Runs::start_one(Starting starting, const std::shared_ptr<StartBatch>& batch) {
     std::vector<Starting> one;
     one.push_back(std::move(starting));
-    const auto answers = start_all(std::move(one));
+    const auto answers = start_all(std::move(one), batch);
     const auto& answer = answers.front();
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
     return answer.fate == store::Fate::committed;
+}
+
+records::Finished Runs::start_and_wait(Starting starting) {
+    RunWaiters::Seat seat{waiters_, {starting.function->name, starting.id}};
+    const auto batch = std::make_shared<StartBatch>();
+    batch->lends = has_threads_ && !options_.executor;
+    start_one(std::move(starting), batch);
+    if (batch->lent) parts_.threads.run_here([&] { perform(batch->lent); });
+    for (;;)
+        if (auto finished = seat.wait(base::for_ever)) return std::move(*finished);
 }
 
 void Runs::start_children(const store::Item& parent, std::vector<NewChild> children) {
@@ -202,7 +219,7 @@ void Runs::start_children(const store::Item& parent, std::vector<NewChild> child
         if (child.call != 0)
             starting.parent = records::Parent{parent.instance.type, parent.instance.id, child.call};
     }
-    const auto answers = start_all(std::move(all));
+    const auto answers = start_all(std::move(all), std::make_shared<StartBatch>());
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (answers[i].fate == store::Fate::failed) std::rethrow_exception(answers[i].error);
         if (answers[i].fate == store::Fate::committed || children[i].call == 0) continue;
@@ -297,6 +314,11 @@ std::vector<std::shared_ptr<void>> Runs::prepare(const std::vector<store::Item>&
 }
 
 void Runs::execute(const HeldPtr& held) {
+    const auto prepared = std::static_pointer_cast<Prepared>(held->prepared);
+    if (const auto lender = std::exchange(prepared->lender, nullptr)) {
+        lender->lent = held;
+        return;
+    }
     auto keep = options_.keep_alive ? options_.keep_alive() : nullptr;
     Task task = [this, held, keep = std::move(keep)] { perform(held); };
     if (options_.executor && has_threads_)

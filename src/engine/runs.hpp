@@ -56,6 +56,9 @@ public:
     };
     /// True for a new run, false if there is one of this id. Throws Error.
     bool start(Starting starting);
+    /// And waits until it has ended. The caller waits anyway, so a new run is executed on its
+    /// thread where that is possible. Throws Error.
+    records::Finished start_and_wait(Starting starting);
     /// Sends mail to a run. False if it is not there or has ended.
     bool mail(const store::InstanceName& run, const char* name, std::string bytes);
     /// Ends a run whatever it does. False if it had ended. Throws Error (unknown).
@@ -98,18 +101,21 @@ public:
     bool is_stopping() const override { return parts_.dispatcher.is_stopping(); }
 
 private:
+    struct StartBatch;
     /// What an execution begins with.
     struct Prepared {
         RunJournal journal;
         store::Version version = 0;
         bool finished = false;
-        std::string error;  ///< the journal can't be read
+        std::string error;                   ///< the journal can't be read
+        std::shared_ptr<StartBatch> lender;  ///< whoever waits for it executes it
     };
     using HeldPtr = std::shared_ptr<Held>;
     class StartJob;
-    struct StartBatch;
 
-    std::vector<store::Answer> start_all(std::vector<Starting> all);
+    std::vector<store::Answer> start_all(std::vector<Starting> all,
+                                         const std::shared_ptr<StartBatch>& batch);
+    bool start_one(Starting starting, const std::shared_ptr<StartBatch>& batch);
     store::Commit start_commit(const Starting& starting, std::vector<store::Event>& events);
     static std::shared_ptr<Prepared> prepared(const store::InstanceName& name,
                                               const store::Loaded& loaded);

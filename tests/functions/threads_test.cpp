@@ -32,6 +32,58 @@ TEST_P(Threads, RunManyFunctionsAndWakeWhoWaits) {
     EXPECT_EQ(steps, 600);
 }
 
+TEST_P(Threads, ExecuteANewRunOnTheThreadThatWaitsForIt) {
+    auto engine = open({});
+    std::vector<std::thread::id> seen;
+    auto function = engine->add("f", [&](Context& ctx, bool sleeps) {
+        seen.push_back(std::this_thread::get_id());
+        ctx.step("s", [&] { seen.push_back(std::this_thread::get_id()); });
+        if (sleeps) ctx.sleep(10ms);
+        if (!sleeps) throw std::runtime_error("out of paper");
+        return 1;
+    });
+    engine->start();
+    const auto here = std::this_thread::get_id();
+    EXPECT_THAT([&] { function.start_and_wait("fails", false); },
+                ThrowsMessage<RunFailed>(HasSubstr("out of paper")));
+    EXPECT_THAT(seen, ElementsAre(here, here));
+    seen.clear();
+    EXPECT_EQ(function.start_and_wait("sleeps", true), 1) << "what suspends it frees the thread";
+    ASSERT_GE(seen.size(), 3);
+    EXPECT_EQ(seen[1], here);
+    EXPECT_NE(seen.back(), here) << "and another one goes on";
+    EXPECT_EQ(function.start_and_wait("sleeps", true), 1) << "that it has ended is found";
+}
+
+TEST_P(Threads, CountARunOnTheThreadThatWaitsAmongThoseThatExecute) {
+    auto engine = open({});
+    Watched<bool> go;
+    auto function = engine->add("f",
+                                [&](Context& ctx, bool waits) {
+                                    ctx.step("s", [&] {
+                                        if (waits) go.wait([](bool b) { return b; });
+                                    });
+                                    return 1;
+                                },
+                                {.at_once = 1});
+    engine->start();
+    auto first = function.start("first", true);
+    auto second =
+        std::async(std::launch::async, [&] { return function.start_and_wait("second", false); });
+    EXPECT_EQ(second.wait_for(50ms), std::future_status::timeout) << "there is no room for it";
+    go.change([](bool& b) { b = true; });
+    EXPECT_EQ(second.get(), 1);
+    EXPECT_TRUE(first.result(patience));
+}
+
+TEST_P(Threads, RefuseToBeStoppedByAFunction) {
+    auto engine = open({});
+    auto function = engine->add("f", [&](Context&) { engine->stop(); });
+    engine->start();
+    EXPECT_THAT([&] { function.start_and_wait("r"); },
+                ThrowsMessage<RunFailed>(HasSubstr("stop the engine on another thread")));
+}
+
 TEST_P(Threads, RunBodiesBesideEachOther) {
     auto engine = open({});
     Watched<int> inside;
