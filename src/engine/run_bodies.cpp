@@ -30,7 +30,9 @@ std::string RunExecution::key_of(const std::string& name, int call) const {
 // Of any thread. Nothing leaves it but what it returns.
 Ran RunExecution::run_body(Waiting& wait, int attempts) {
     Ran ran;
-    StopTimers::Watch watch{parts_.stops, wait.stop, wait.branch.options, parts_.store.now()};
+    // What undoes a run is not asked to stop because it was cancelled.
+    const auto* run = compensating_ ? nullptr : &item_.instance;
+    StopTimers::Watch watch{parts_.stops, run, wait.stop, wait.branch.options};
     const std::stop_callback pass_on{parts_.stop, [&] { wait.stop.request_stop(); }};
     Attempt attempt;
     attempt.key = key_of(wait.branch.name, wait.call);

@@ -4,12 +4,21 @@
 #include <vector>
 
 #include "base/waits.hpp"
+#include "engine/run_records.hpp"
 
 namespace pawl::engine {
+namespace {
 
-StopTimers::Watch::Watch(StopTimers& timers, std::stop_source stop, const StepOptions& options,
-                         Time now)
-    : timers_(timers), stop_(std::move(stop)), heartbeat_(options.heartbeat), last_beat_(now) {
+constexpr Duration between_looks = std::chrono::seconds{1};
+constexpr std::size_t mail_to_look_at = 1000;
+
+}  // namespace
+
+StopTimers::Watch::Watch(StopTimers& timers, const store::InstanceName* run, std::stop_source stop,
+                         const StepOptions& options)
+    : timers_(timers), run_(run), stop_(std::move(stop)), heartbeat_(options.heartbeat) {
+    const Time now = timers_.store_.now();
+    last_beat_ = looked_at_ = now;
     if (options.deadline > Duration::zero())
         deadline_ = now + base::at_most_for_ever(options.deadline);
     bool want = false;
@@ -58,7 +67,34 @@ base::Pause StopTimers::step(Time now) {
     }
     // Without the lock: a stop callback of the user's may call back.
     for (auto& stop : due) stop.request_stop();
+    look_for_cancellations(now);
     return pause;
+}
+
+// By reading the mail, which stays where it is: the run itself takes it at its next boundary.
+// Bodies that are over sooner are not worth a look.
+void StopTimers::look_for_cancellations(Time now) {
+    std::vector<std::pair<store::InstanceName, std::stop_source>> looks;
+    {
+        const std::lock_guard lock{mutex_};
+        for (auto* watch : watches_) {
+            // Or the clock went back.
+            const auto since = now - watch->looked_at_;
+            if (!watch->run_ || watch->asked_ ||
+                (since >= Duration::zero() && since < between_looks))
+                continue;
+            watch->looked_at_ = now;
+            looks.emplace_back(*watch->run_, watch->stop_);
+        }
+    }
+    for (auto& [run, stop] : looks) {
+        try {
+            for (const auto& row : store_.inbox(run, mail_to_look_at))
+                if (row.name == records::CancelRequested::tag) stop.request_stop();
+        } catch (const std::exception&) {
+            return;  // the store can't be asked now: it is asked again
+        }
+    }
 }
 
 }  // namespace pawl::engine

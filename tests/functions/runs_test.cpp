@@ -34,6 +34,29 @@ TEST_P(Runs, AreStartedOnceByTheirId) {
     EXPECT_EQ(function.run("r").result(0s), 1);
 }
 
+TEST_P(Runs, AndTheirChildrenCarryTheEnvelopeTheyWereStartedWith) {
+    auto child = engine->add("child", [](Context& ctx) { ctx.step("s", [] {}); });
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.call(child, "c");
+        ctx.step("s", [] {});
+    });
+    function.start("r", {},
+                   {.correlation = "corr", .conversation = "conv", .tenant = "acme", .trace = "t"});
+    engine->run_until_idle();
+    auto entries = function.run("r").journal();
+    const auto of_child = child.run("c").journal();
+    entries.insert(entries.end(), of_child.begin(), of_child.end());
+    ASSERT_GE(entries.size(), 6u);
+    for (const auto& entry : entries) {
+        EXPECT_EQ(entry.correlation, "corr") << entry.name;
+        EXPECT_EQ(entry.conversation, "conv") << entry.name;
+        EXPECT_EQ(entry.tenant, "acme") << entry.name;
+        EXPECT_EQ(entry.trace, "t") << entry.name;
+    }
+    EXPECT_EQ(function.runs({.tenant = "acme"}).runs.size(), 1u);
+    EXPECT_TRUE(function.runs({.tenant = "other"}).runs.empty());
+}
+
 TEST_P(Runs, AreCancelledBeforeTheirFirstStep) {
     bool ran = false;
     auto function = engine->add("f", [&](Context& ctx) { ctx.step("s", [&] { ran = true; }); });

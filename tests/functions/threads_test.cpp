@@ -202,6 +202,28 @@ TEST_P(Threads, AskABodyToStopAtItsDeadlineOrWhenItsHeartStandsStill) {
     EXPECT_TRUE(function.start_and_wait("r"));
 }
 
+TEST_P(Threads, AskABodyToStopWhenItsRunIsCancelled) {
+    auto engine = open({});
+    Watched<bool> begun;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.compensate("undo", [] {});
+        ctx.step("long", [&](const Attempt& attempt) {
+            Watched<bool> asked;
+            const std::stop_callback on_stop{attempt.stop,
+                                             [&] { asked.change([](bool& b) { b = true; }); }};
+            begun.change([](bool& b) { b = true; });
+            if (asked.wait([](bool b) { return b; })) throw std::runtime_error("asked to stop");
+        });
+    });
+    engine->start();
+    auto run = function.start("r");
+    ASSERT_TRUE(begun.wait([](bool b) { return b; }));
+    run.cancel("too late");
+    EXPECT_THAT([&] { run.result(patience); }, ThrowsMessage<RunFailed>(HasSubstr("too late")));
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+    EXPECT_THAT(run.steps().back().name, "undo") << "what was done is undone";
+}
+
 TEST_P(Threads, GiveARunBackAtItsNextStepWhenTheEngineStops) {
     if (GetParam() == "memory") GTEST_SKIP() << "nothing of it outlives its engine";
     std::atomic<int> steps{0};
