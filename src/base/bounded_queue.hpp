@@ -2,7 +2,9 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <pawl/time.hpp>
 #include <utility>
 #include <vector>
@@ -17,22 +19,27 @@ class BoundedQueue {
 public:
     explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-    /// False, and `value` untouched, if there was no room within `timeout`.
-    bool push(T& value, Duration timeout) {
+    /// False, and `value` untouched, if there was no room within `timeout`. `turn` is that of the
+    /// next `take` that finds something: it takes the value unless it stops before.
+    bool push(T& value, Duration timeout, std::uint64_t* turn = nullptr) {
         std::unique_lock lock{mutex_};
         if (size() >= capacity_ &&
             !room_.wait_for(lock, at_most_for_ever(timeout), [&] { return size() < capacity_; }))
             return false;
         values_.push_back(std::move(value));
+        if (turn) *turn = turn_;
         return true;
     }
 
-    /// Moves values to the end of `out` while `fits` says so.
+    /// Moves values to the end of `out` while `fits` says so. Returns its turn, if it found any.
     template <class Fits>
-    void take(std::vector<T>& out, Fits fits) {
+    std::optional<std::uint64_t> take(std::vector<T>& out, Fits fits) {
         bool was_full = false;
+        std::uint64_t turn = 0;
         {
             const std::lock_guard lock{mutex_};
+            if (size() == 0) return std::nullopt;
+            turn = turn_++;
             was_full = size() >= capacity_;
             while (head_ < values_.size() && fits(values_[head_]))
                 out.push_back(std::move(values_[head_++]));
@@ -45,6 +52,7 @@ public:
             }
         }
         if (was_full) room_.notify_all();
+        return turn;
     }
 
     bool empty() const { return count() == 0; }
@@ -61,6 +69,7 @@ private:
     std::condition_variable room_;
     std::vector<T> values_;
     std::size_t head_ = 0;
+    std::uint64_t turn_ = 0;
 };
 
 }  // namespace pawl::base

@@ -20,13 +20,6 @@ public:
         changed_.notify_all();
     }
 
-    /// Until it is set, however long that takes. Resets it.
-    void wait() {
-        std::unique_lock lock{mutex_};
-        changed_.wait(lock, [&] { return set_; });
-        set_ = false;
-    }
-
     /// True once it is set; false when `timeout` passed first. Resets it.
     bool wait_for(Duration timeout) {
         std::unique_lock lock{mutex_};

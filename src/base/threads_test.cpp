@@ -8,6 +8,7 @@
 #include "base/bounded_queue.hpp"
 #include "base/latch.hpp"
 #include "base/loop.hpp"
+#include "base/meeting.hpp"
 #include "base/pool.hpp"
 
 namespace pawl::base {
@@ -147,6 +148,54 @@ TEST(BoundedQueue, MakesProducersWaitAndTellsWhenTheTimeIsOver) {
     queue.take(taken, [](int) { return true; });
     EXPECT_EQ(taken, (std::vector{1, 2, 3}));
     EXPECT_TRUE(queue.empty());
+}
+
+TEST(BoundedQueue, TellsWhoseTurnAValueIs) {
+    BoundedQueue<int> queue{4};
+    std::vector<int> taken;
+    const auto all = [](int) { return true; };
+    EXPECT_EQ(queue.take(taken, all), std::nullopt) << "there is nothing, and no turn passes";
+    int value = 1;
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    EXPECT_TRUE(queue.push(value, Duration::zero(), &first));
+    EXPECT_TRUE(queue.push(value, Duration::zero(), &second));
+    EXPECT_EQ(first, second);
+    EXPECT_EQ(queue.take(taken, all), first);
+    EXPECT_TRUE(queue.push(value, Duration::zero(), &second));
+    EXPECT_EQ(second, first + 1);
+}
+
+TEST(Meeting, WakesEverybodyWhoIsServedAlsoWhenARoundHadNoRoom) {
+    struct Guest {
+        std::atomic<bool> over{false};
+    };
+    BoundedQueue<Guest*> queue{1000};
+    Meeting meeting;
+    std::atomic<int> left{8};
+    std::vector<std::jthread> guests;
+    for (int t = 0; t < 8; ++t)
+        guests.emplace_back([&] {
+            for (int i = 0; i < 500; ++i) {
+                Guest guest;
+                auto* place = &guest;
+                Meeting::Round round = 0;
+                ASSERT_TRUE(queue.push(place, patience, &round));
+                meeting.wait(round, guest.over);
+                EXPECT_TRUE(guest.over);
+            }
+            --left;
+        });
+    while (left > 0) {
+        std::vector<Guest*> served;
+        const auto round = queue.take(served, [&](Guest*) { return served.size() < 3; });
+        if (!round) {
+            std::this_thread::yield();
+            continue;
+        }
+        for (auto* guest : served) guest->over = true;
+        meeting.end(*round);
+    }
 }
 
 TEST(Latch, IsSetOnceAndWaitedForWithADeadline) {

@@ -42,12 +42,12 @@ Committer::Committer(store::Store& store, base::Pool& callbacks, Options options
           return std::nullopt;
       }) {}
 
-bool Committer::submit(Job::Owned& job, Duration timeout) {
+bool Committer::submit(Job::Owned& job, Duration timeout, base::Meeting::Round* round) {
     ++load_;  // before somebody else takes it away
-    if (queue_.push(job, Duration::zero())) return true;
+    if (queue_.push(job, Duration::zero(), round)) return true;
     // What fills the queue may be this caller's own, which nobody was told of yet.
     wake();
-    if (queue_.push(job, timeout)) return true;
+    if (queue_.push(job, timeout, round)) return true;
     --load_;
     return false;
 }
@@ -104,17 +104,18 @@ void Committer::flush_all() {
 bool Committer::flush_one_group() {
     std::vector<Job::Owned> jobs;
     std::size_t bytes = 0;
-    queue_.take(jobs, [&](const Job::Owned& job) {
+    const auto round = queue_.take(jobs, [&](const Job::Owned& job) {
         bytes += bytes_of(job->commit);
         return jobs.empty() || (jobs.size() < group_count && bytes <= group_bytes);
     });
-    if (jobs.empty()) return false;
+    if (!round) return false;
     last_group_ = jobs.size();
 
     std::vector<store::Answer> answers(jobs.size());
     commit_group(jobs, answers);
     load_ -= jobs.size();
     settle(std::move(jobs), std::move(answers));
+    meeting_.end(*round);
     return true;
 }
 

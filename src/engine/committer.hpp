@@ -9,6 +9,7 @@
 
 #include "base/bounded_queue.hpp"
 #include "base/loop.hpp"
+#include "base/meeting.hpp"
 #include "base/pool.hpp"
 #include "store/store.hpp"
 
@@ -36,6 +37,17 @@ public:
     bool collateral = false;       ///< it failed because one before it in the chain did
 };
 
+/// An answer that a thread waits for.
+struct Awaited {
+    std::atomic<bool> over{false};  ///< it is there
+    store::Answer answer;
+
+    void give(store::Answer given) {
+        answer = std::move(given);
+        over = true;
+    }
+};
+
 /// One lane: its groups reach the store in the order of submission. Thread-safe.
 class Committer {
 public:
@@ -47,7 +59,13 @@ public:
 
     /// Queues a job. False, and the job untouched, if the queue stayed full. Nothing happens to it
     /// before somebody calls `wake` or `help`; a queue that is full is woken here.
-    [[nodiscard]] bool submit(Job::Owned& job, Duration timeout);
+    [[nodiscard]] bool submit(Job::Owned& job, Duration timeout,
+                              base::Meeting::Round* round = nullptr);
+    /// Until the answer to a Commit of this round is there. It is waited for here, and not at the
+    /// answer itself, because a whole group is woken at once.
+    void await(base::Meeting::Round round, const Awaited& awaited) {
+        meeting_.wait(round, awaited.over);
+    }
     /// Has everything queued committed by the thread; without a thread, here and now.
     void wake();
     /// For a caller that waits: commits one group itself if nobody is at it, and leaves the rest to
@@ -71,6 +89,7 @@ private:
     base::Pool& callbacks_;
     const std::function<void(std::string_view)> at_point_;
     base::BoundedQueue<Job::Owned> queue_;
+    base::Meeting meeting_;
     std::mutex flushing_;
     std::atomic<bool> threaded_{false};
     std::atomic<std::size_t> last_group_{0};

@@ -17,22 +17,16 @@ constexpr Duration pause_after_failure = std::chrono::milliseconds{200};
 // Mail is read in portions, so that one commit does not get too large.
 constexpr std::size_t mail_portion = 2000;
 
-struct Waited {
-    base::Latch answered;
-    store::Answer answer;
-};
-
-class WaitedJob final : public Job {
+class AwaitedJob final : public Job {
 public:
-    explicit WaitedJob(std::shared_ptr<Waited> waited) : waited_(std::move(waited)) {}
+    explicit AwaitedJob(std::shared_ptr<Awaited> awaited) : awaited_(std::move(awaited)) {}
     void settled(Owned, store::Answer answer, std::vector<Owned>&) override {
-        waited_->answer = std::move(answer);
-        waited_->answered.set();
+        awaited_->give(std::move(answer));
     }
     void resume(Owned) override {}
 
 private:
-    std::shared_ptr<Waited> waited_;
+    std::shared_ptr<Awaited> awaited_;
 };
 
 bool may_pass(const std::exception_ptr& error) {
@@ -46,18 +40,19 @@ bool may_pass(const std::exception_ptr& error) {
 }
 
 store::Answer commit_once(Committer& lane, const store::Commit& commit) {
-    const auto waited = std::make_shared<Waited>();
-    Job::Owned job = std::make_unique<WaitedJob>(waited);
+    const auto awaited = std::make_shared<Awaited>();
+    Job::Owned job = std::make_unique<AwaitedJob>(awaited);
     job->commit = commit;
-    if (!lane.submit(job, queue_patience)) {
+    base::Meeting::Round round = 0;
+    if (!lane.submit(job, queue_patience, &round)) {
         store::Answer full;
         full.error = std::make_exception_ptr(
             Error{Code::busy, "the commit queue stayed full: the store is slower than the work"});
         return full;
     }
     lane.help();
-    waited->answered.wait();
-    return std::move(waited->answer);
+    lane.await(round, *awaited);
+    return std::move(awaited->answer);
 }
 
 }  // namespace

@@ -49,20 +49,14 @@ const char* name(RunStatus status) {
     return "?";
 }
 
-/// Starts that are waited for together.
-struct Runs::StartBatch {
-    std::mutex mutex;
-    std::size_t left = 0;
-    std::vector<store::Answer> answers;
+struct Runs::Start : Awaited {
     bool lends = false;  ///< the thread that waits executes what was started
     HeldPtr lent;        ///< with this
-    base::Latch over;
 };
 
 class Runs::StartJob final : public Job {
 public:
-    StartJob(Runs& runs, std::shared_ptr<StartBatch> batch, std::size_t at)
-        : runs_(runs), batch_(std::move(batch)), at_(at) {}
+    StartJob(Runs& runs, std::shared_ptr<Start> start) : runs_(runs), start_(std::move(start)) {}
 
     void settled(Owned, store::Answer answer, std::vector<Owned>&) override {
         const auto& put = commit.append->puts.front();
@@ -71,9 +65,7 @@ public:
             launch(line, answer);
         else if (put.born_claimed)
             runs_.parts_.dispatcher.cancel(line);
-        const std::lock_guard lock{batch_->mutex};
-        batch_->answers[at_] = std::move(answer);
-        if (--batch_->left == 0) batch_->over.set();
+        start_->give(std::move(answer));
     }
     void resume(Owned) override {}
 
@@ -97,14 +89,13 @@ private:
         auto prepared = std::make_shared<Prepared>();
         for (const auto& event : append.events) prepared->journal.fold(event);
         prepared->version = answer.version;
-        if (batch_->lends) prepared->lender = batch_;
+        if (start_->lends) prepared->lender = start_;
         runs_.waiters_.began(append.instance);
         runs_.parts_.dispatcher.launch(std::move(item), std::move(prepared));
     }
 
     Runs& runs_;
-    std::shared_ptr<StartBatch> batch_;
-    std::size_t at_;
+    std::shared_ptr<Start> start_;
 };
 
 Runs::Runs(Parts parts, Options options, const Functions& functions)
@@ -150,18 +141,20 @@ store::Commit Runs::start_commit(const Starting& starting, std::vector<store::Ev
     return commit;
 }
 
-std::vector<store::Answer> Runs::start_all(std::vector<Starting> all,
-                                           const std::shared_ptr<StartBatch>& batch) {
+void Runs::start_all(std::vector<Starting> all, const std::vector<std::shared_ptr<Start>>& starts) {
     check_not_in_transaction(parts_.store, "the start of a run");
-    batch->left = all.size();
-    batch->answers.resize(all.size());
     std::vector<Job::Owned> jobs;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        auto job = std::make_unique<StartJob>(*this, batch, i);
+        auto job = std::make_unique<StartJob>(*this, starts[i]);
         std::vector<store::Event> events;
         job->commit = start_commit(all[i], events);
         jobs.push_back(std::move(job));
     }
+    struct Ticket {
+        Committer* lane = nullptr;
+        base::Meeting::Round round = 0;
+    };
+    std::vector<Ticket> tickets(all.size());
     Committer* last = nullptr;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         auto& commit = jobs[i]->commit;
@@ -169,41 +162,41 @@ std::vector<store::Answer> Runs::start_all(std::vector<Starting> all,
         const store::Line line{store::ItemKind::run, commit.append->instance.type, put.name};
         put.born_claimed = parts_.dispatcher.reserve(line);
         auto& lane = parts_.lanes.any();
-        if (lane.submit(jobs[i], all[i].timeout)) {
+        if (lane.submit(jobs[i], all[i].timeout, &tickets[i].round)) {
             if (last && last != &lane) last->wake();
-            last = &lane;
+            last = tickets[i].lane = &lane;
             continue;
         }
         if (put.born_claimed) parts_.dispatcher.cancel(line);
-        const std::lock_guard lock{batch->mutex};
-        batch->answers[i].error = std::make_exception_ptr(
+        store::Answer full;
+        full.error = std::make_exception_ptr(
             Error{Code::busy, "the commit queue stayed full: nothing was started"});
-        if (--batch->left == 0) batch->over.set();
+        starts[i]->give(std::move(full));
     }
     if (last) last->help();
-    batch->over.wait();
-    return std::move(batch->answers);
+    for (std::size_t i = 0; i < starts.size(); ++i)
+        if (tickets[i].lane) tickets[i].lane->await(tickets[i].round, *starts[i]);
 }
 
 bool Runs::start(Starting starting) {
-    return start_one(std::move(starting), std::make_shared<StartBatch>());
+    return start_one(std::move(starting), std::make_shared<Start>());
 }
 
-bool Runs::start_one(Starting starting, const std::shared_ptr<StartBatch>& batch) {
+bool Runs::start_one(Starting starting, const std::shared_ptr<Start>& start) {
     std::vector<Starting> one;
     one.push_back(std::move(starting));
-    const auto answers = start_all(std::move(one), batch);
-    const auto& answer = answers.front();
+    start_all(std::move(one), {start});
+    const auto& answer = start->answer;
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
     return answer.fate == store::Fate::committed;
 }
 
 records::Finished Runs::start_and_wait(Starting starting) {
     RunWaiters::Seat seat{waiters_, {starting.function->name, starting.id}};
-    const auto batch = std::make_shared<StartBatch>();
-    batch->lends = has_threads_ && !options_.executor;
-    start_one(std::move(starting), batch);
-    if (batch->lent) parts_.threads.run_here([&] { perform(batch->lent); });
+    const auto start = std::make_shared<Start>();
+    start->lends = has_threads_ && !options_.executor;
+    start_one(std::move(starting), start);
+    if (start->lent) parts_.threads.run_here([&] { perform(start->lent); });
     for (;;)
         if (auto finished = seat.wait(base::for_ever)) return std::move(*finished);
 }
@@ -219,10 +212,13 @@ void Runs::start_children(const store::Item& parent, std::vector<NewChild> child
         if (child.call != 0)
             starting.parent = records::Parent{parent.instance.type, parent.instance.id, child.call};
     }
-    const auto answers = start_all(std::move(all), std::make_shared<StartBatch>());
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        if (answers[i].fate == store::Fate::failed) std::rethrow_exception(answers[i].error);
-        if (answers[i].fate == store::Fate::committed || children[i].call == 0) continue;
+    std::vector<std::shared_ptr<Start>> starts(all.size());
+    for (auto& start : starts) start = std::make_shared<Start>();
+    start_all(std::move(all), starts);
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        const auto& answer = starts[i]->answer;
+        if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+        if (answer.fate == store::Fate::committed || children[i].call == 0) continue;
         // It is there. Unless it is the child that was started before a crash, nobody will tell.
         const store::InstanceName name{children[i].type, children[i].id};
         const auto first = parts_.store.journal(name, 0, 1);

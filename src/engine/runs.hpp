@@ -101,21 +101,21 @@ public:
     bool is_stopping() const override { return parts_.dispatcher.is_stopping(); }
 
 private:
-    struct StartBatch;
+    struct Start;
     /// What an execution begins with.
     struct Prepared {
         RunJournal journal;
         store::Version version = 0;
         bool finished = false;
-        std::string error;                   ///< the journal can't be read
-        std::shared_ptr<StartBatch> lender;  ///< whoever waits for it executes it
+        std::string error;              ///< the journal can't be read
+        std::shared_ptr<Start> lender;  ///< whoever waits for it executes it
     };
     using HeldPtr = std::shared_ptr<Held>;
     class StartJob;
 
-    std::vector<store::Answer> start_all(std::vector<Starting> all,
-                                         const std::shared_ptr<StartBatch>& batch);
-    bool start_one(Starting starting, const std::shared_ptr<StartBatch>& batch);
+    /// All at once, and waits for the answers.
+    void start_all(std::vector<Starting> all, const std::vector<std::shared_ptr<Start>>& starts);
+    bool start_one(Starting starting, const std::shared_ptr<Start>& start);
     store::Commit start_commit(const Starting& starting, std::vector<store::Event>& events);
     static std::shared_ptr<Prepared> prepared(const store::InstanceName& name,
                                               const store::Loaded& loaded);

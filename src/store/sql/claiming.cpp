@@ -86,7 +86,8 @@ void Claiming::release(std::span<const std::pair<ItemId, Fence>> items) {
 
 Claimed Claiming::claim(const ClaimRequest& request) {
     const auto strays = strays_.of(request.claim.session);
-    if (strays.empty()) {
+    // Where a claim was filled there is more: no need to look first.
+    if (strays.empty() && (!is_more_ || request.limit == 0)) {
         Claimed nothing{.now = database_.now()};
         const Sight sight = in_read(
             database_, [&](Connection& reader) { return look(reader, request, nothing.now); });
@@ -104,8 +105,10 @@ Claimed Claiming::claim(const ClaimRequest& request) {
             return take_what_is_due(writer, request, ++runs > 1);
         });
         strays_.forget(strays);
+        is_more_ = request.limit > 0 && claimed.items.size() >= request.limit;
         return claimed;
     } catch (const Error& error) {
+        is_more_ = false;
         // Whether the claim was made before the failure is not known, and its maker goes on without
         // it.
         if (error.code() != Code::unknown) strays_.add(request.claim);

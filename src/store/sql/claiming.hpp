@@ -1,6 +1,7 @@
 /// Sessions and claims: who works on what, and what becomes of it when they are gone.
 #pragma once
 
+#include <atomic>
 #include <set>
 #include <span>
 #include <utility>
@@ -69,6 +70,7 @@ private:
     Interned& interned_;
     StrayClaims& strays_;
     ClaimMarks& marks_;
+    std::atomic<bool> is_more_{false};  ///< the last claim took all that it wanted
 };
 
 }  // namespace pawl::store::sql

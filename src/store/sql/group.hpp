@@ -76,6 +76,7 @@ private:
     void presume_items();
     bool can_presume_append(std::span<const Commit> commits, const Commit& commit);
     void presume_of_instances();
+    bool presume_own_items();
     void write_presumed();
     void write_presumed_items();
     static bool is_added_before(std::span<const Commit> commits, const Commit& commit);

@@ -2,6 +2,7 @@
 // is otherwise, and so needs no answer before it commits.
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "store/sql/group.hpp"
 
@@ -163,7 +164,10 @@ void Group::write_presumed_items() {
     rows_.more_keys.clear();
     for (auto& item : items_) {
         item.gone = item.removed && sql_.presumed->writing;
-        (item.gone ? rows_.more_keys : rows_.keys).add({item.id, item.fence, item.presumed_mail});
+        const Value instance =
+            item.presumed_instance == 0 ? Value{} : Value{item.presumed_instance};
+        (item.gone ? rows_.more_keys : rows_.keys)
+            .add({item.id, item.fence, item.presumed_mail, instance});
     }
     connection_->post(sql_.presumed->items, rows_.keys);
     if (sql_.presumed->writing) connection_->post(sql_.presumed->writing->items, rows_.more_keys);
@@ -189,6 +193,31 @@ void Group::presume_of_instances() {
             rows_.found_items.add({run_of_instance, ref, Value{}, Value{}, Value{}, turn});
         if (puts_run(*commit.append)) put_here.insert(view(commit.append->instance));
     }
+    if (presume_own_items()) rows_.found_items.clear();
+}
+
+// The common case: instances are finished, perhaps by the timer that is settled with that, and what
+// is settled belongs to the instance of its own Commit. If that is so, no Commit settles what
+// another one removes, and there is no need to find out what is removed before it is.
+bool Group::presume_own_items() {
+    if (rows_.found_items.empty() || !sql_.presumed->writing) return false;
+    std::unordered_set<Ref> finished;
+    std::vector<std::pair<std::uint32_t, Ref>> own;
+    for (const auto& commit : run_.commits) {
+        if (std::ranges::any_of(commit.inbox, &InboxRow::to_run)) return false;
+        if (!commit.append) {
+            if (!commit.settlements.empty()) return false;
+            continue;
+        }
+        if (commit.append->ends_run) return false;
+        const Ref ref = instances_[instance_of(*commit.append)].ref;
+        if (!commit.settlements.empty() && (ref == 0 || finished.contains(ref))) return false;
+        for (const auto& settlement : commit.settlements)
+            own.emplace_back(item_at_.at(settlement.item), ref);
+        if (commit.append->finished) finished.insert(ref);
+    }
+    for (const auto& [item, ref] : own) items_[item].presumed_instance = ref;
+    return true;
 }
 
 void Group::remember_refs() {

@@ -78,6 +78,7 @@ struct GroupItem {
     std::int64_t attempts = 0;
     std::int64_t failures = 0;
     std::string key;
+    Ref presumed_instance = 0;              ///< that it belongs to; 0: any
     std::int64_t last_turn = 0;             ///< the last Commit of the group that settles it
     const Settlement* last_word = nullptr;  ///< of the group: retry, bury or suspend
 };

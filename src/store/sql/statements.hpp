@@ -154,11 +154,11 @@ struct Statements {
     struct Presumed {
         Statement instances;  ///< bulk (ref, version)
         Statement sessions;   ///< bulk (id)
-        Statement items;      ///< bulk (id, fence, mail)
+        Statement items;      ///< bulk (id, fence, mail, instance or NULL)
         /// The same in one with what is written. Without them it is locked first.
         struct Writing {
             Statement instances;  ///< bulk (ref, version, then as in instances.update)
-            Statement items;      ///< bulk (id, fence, mail): they are removed
+            Statement items;      ///< bulk (as items): they are removed
         };
         std::optional<Writing> writing;
         /// For groups that finish instances, end runs or send mail to them.

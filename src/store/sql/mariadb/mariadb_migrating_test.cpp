@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "conformance/builders.hpp"
+#include "conformance/golden.hpp"
 #include "conformance/mariadb_tables.hpp"
 #include "store/sql/rewrite.hpp"
 
@@ -50,6 +51,34 @@ TEST_F(MariadbMigrating, IsDoneOnceHoweverManyTry) {
             threads.emplace_back([&] { store = open_mariadb(tables.options()); });
     }
     expect_usable(*stores.front());
+}
+
+TEST_F(MariadbMigrating, MakesTheSchemaOfTheGoldenFile) {
+    const MariadbTables tables;
+    open_mariadb(tables.options());
+    constexpr Statement describe_columns = R"(
+        SELECT CONCAT(table_name, '.', column_name, ' ', column_type,
+                      IF(collation_name IS NULL, '', CONCAT(' collate ', collation_name)),
+                      IF(is_nullable = 'NO', ' not null', ''),
+                      IF(column_default IS NULL, '', CONCAT(' default ', column_default)),
+                      IF(extra = '', '', CONCAT(' ', extra)))
+          FROM information_schema.columns WHERE table_schema = DATABASE()
+         ORDER BY table_name, ordinal_position)";
+    constexpr Statement describe_indexes = R"(
+        SELECT CONCAT(table_name, ': ', IF(non_unique = 0, 'unique ', ''), index_name, ' (',
+                      GROUP_CONCAT(column_name ORDER BY seq_in_index SEPARATOR ', '), ')')
+          FROM information_schema.statistics WHERE table_schema = DATABASE()
+         GROUP BY table_name, index_name, non_unique ORDER BY table_name, index_name)";
+    constexpr Statement describe_tables = R"(
+        SELECT CONCAT(table_name, ' is ', engine, ' in ', table_collation)
+          FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name)";
+    const auto connection = tables.connect();
+    std::string found;
+    const auto add = [&](const Row& row) { found += std::string{row.view(0)} + "\n"; };
+    connection->query(describe_tables, {}, add);
+    connection->query(describe_columns, {}, add);
+    connection->query(describe_indexes, {}, add);
+    conformance::expect_golden(found, "mariadb_schema.txt");
 }
 
 TEST_F(MariadbMigrating, IsTakenUpWhereItWasKilled) {

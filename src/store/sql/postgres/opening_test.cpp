@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "conformance/builders.hpp"
+#include "conformance/golden.hpp"
 #include "conformance/postgres_schema.hpp"
 
 namespace pawl::store::sql::postgres {
@@ -89,6 +90,45 @@ TEST_F(PostgresOpening, CanBeDoneByHandWithThePrintedScript) {
     const PostgresSchema schema;
     schema.run(postgres_migration_sql(schema.options()));
     expect_usable(*open_postgres(schema.options()));
+}
+
+TEST_F(PostgresOpening, MakesTheSchemaOfTheGoldenFile) {
+    const PostgresSchema schema;
+    migrate_postgres(schema.options());
+    constexpr Statement describe = R"(
+        WITH t AS (SELECT c.* FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                    WHERE n.nspname = $1::text)
+        SELECT line FROM (
+            SELECT t.relname AS of, 1 AS part, a.attnum AS place,
+                   t.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+                   || CASE WHEN a.attcollation = '"C"'::regcollation THEN ' collate C' ELSE '' END
+                   || CASE WHEN a.attnotnull THEN ' not null' ELSE '' END
+                   || CASE WHEN a.attidentity <> '' THEN ' identity' ELSE '' END
+                   || coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '') AS line
+              FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0
+                     AND NOT a.attisdropped
+              LEFT JOIN pg_attrdef d ON d.adrelid = t.oid AND d.adnum = a.attnum
+             WHERE t.relkind = 'r'
+            UNION ALL
+            SELECT t.relname, 2, 0, pg_get_indexdef(i.indexrelid)
+              FROM pg_index i JOIN t ON t.oid = i.indrelid
+            UNION ALL
+            SELECT t.relname, 3, 0, t.relname || ': ' || pg_get_constraintdef(k.oid)
+              FROM pg_constraint k JOIN t ON t.oid = k.conrelid
+            UNION ALL
+            SELECT t.relname, 4, 0, t.relname || ' counts by ' || q.seqincrement
+              FROM pg_sequence q JOIN t ON t.oid = q.seqrelid) lines
+         ORDER BY of COLLATE "C", part, place, line COLLATE "C")";
+    PostgresConnection connection{
+        {.link = {.conninfo = schema.options().conninfo}, .schema = schema.name()}};
+    std::string found;
+    connection.query(describe, {text(schema.name())}, [&](const Row& row) {
+        std::string line{row.view(0)};
+        for (auto at = line.find(schema.name()); at != line.npos; at = line.find(schema.name()))
+            line.replace(at, schema.name().size(), "pawl");
+        found += line + "\n";
+    });
+    conformance::expect_golden(found, "postgres_schema.txt");
 }
 
 TEST_F(PostgresOpening, LetsSeveralSchemasShareADatabase) {

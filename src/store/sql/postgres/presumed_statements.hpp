@@ -19,8 +19,10 @@ inline constexpr Statements::Presumed presumed_statements{
                      ORDER BY s.id FOR KEY SHARE OF s) AS found)",
     .items = R"(
             SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
-              FROM (SELECT FROM unnest($1, $2::bigint[], $3::bigint[]) AS k (id, fence, mail)
+              FROM (SELECT FROM unnest($1, $2::bigint[], $3::bigint[], $4::bigint[])
+                           AS k (id, fence, mail, instance)
                       JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence AND i.mail = k.mail
+                       AND i.instance = coalesce(k.instance, i.instance)
                      ORDER BY i.id FOR UPDATE OF i) AS found)",
     .writing = Statements::Presumed::Writing{.instances = R"(
               WITH written AS (
@@ -36,8 +38,10 @@ inline constexpr Statements::Presumed presumed_statements{
                                              .items = R"(
               WITH removed AS (
             DELETE FROM pawl_item i
-             USING unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS k (id, fence, mail)
-             WHERE i.id = k.id AND i.fence = k.fence AND i.mail = k.mail RETURNING 1)
+             USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+                   AS k (id, fence, mail, instance)
+             WHERE i.id = k.id AND i.fence = k.fence AND i.mail = k.mail
+               AND i.instance = coalesce(k.instance, i.instance) RETURNING 1)
             SELECT 1 / (count(*) = cardinality($1))::integer FROM removed)"},
     // An item may be found in two ways: as the one that is settled, and as what belongs to an
     // instance. Settled with or before its removal it is the same removal; after it, or where it is

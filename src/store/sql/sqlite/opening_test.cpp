@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "conformance/golden.hpp"
 #include "conformance/temporary_directory.hpp"
 #include "store/sql/sqlite/migrations.hpp"
 #include "store/sql/sqlite/raw_database.hpp"
@@ -206,9 +207,7 @@ TEST_F(Opening, MakesTheSchemaOfTheGoldenFile) {
     }
     const std::string schema = RawDatabase{path_}.run(
         "SELECT sql || ';' FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name");
-    const std::string golden = PAWL_GOLDEN "/sqlite_schema.sql";
-    EXPECT_EQ(schema, contents(golden))
-        << "if the change is meant, write the schema above to " << golden;
+    conformance::expect_golden(schema, "sqlite_schema.sql");
 }
 
 }  // namespace
