@@ -1,5 +1,6 @@
 #include "engine/committer.hpp"
 
+#include <algorithm>
 #include <pawl/error.hpp>
 #include <thread>
 
@@ -69,11 +70,11 @@ void Committer::help() {
     if (!queue_.empty()) wake();  // here, if the thread has ended in the meantime
 }
 
-// Those whose Commits were in the last group have just been told, and come back together: the first
-// of them would commit alone, and the others wait for that.
+// Those who waited for the last group have just been told, and come back together: the first of
+// them would commit alone, and the others wait for that.
 void Committer::await_company() const {
     auto count = queue_.count();
-    for (int idle = 0; idle < most_yields && count < last_group_; ++idle) {
+    for (int idle = 0; idle < most_yields && count < coming_back_; ++idle) {
         std::this_thread::yield();
         const auto now = queue_.count();
         if (now != count) idle = 0;
@@ -109,7 +110,8 @@ bool Committer::flush_one_group() {
         return jobs.empty() || (jobs.size() < group_count && bytes <= group_bytes);
     });
     if (!round) return false;
-    last_group_ = jobs.size();
+    coming_back_ = static_cast<std::size_t>(
+        std::ranges::count_if(jobs, [](const auto& job) { return job->is_awaited; }));
 
     std::vector<store::Answer> answers(jobs.size());
     commit_group(jobs, answers);

@@ -35,6 +35,7 @@ public:
     store::Commit commit;
     std::shared_ptr<Chain> chain;  ///< none for a Commit that appends to no journal
     bool collateral = false;       ///< it failed because one before it in the chain did
+    bool is_awaited = false;       ///< by a thread that may come back with another
 };
 
 /// An answer that a thread waits for.
@@ -92,7 +93,7 @@ private:
     base::Meeting meeting_;
     std::mutex flushing_;
     std::atomic<bool> threaded_{false};
-    std::atomic<std::size_t> last_group_{0};
+    std::atomic<std::size_t> coming_back_{0};  ///< those who waited for the last group
     std::atomic<std::size_t> load_{0};
     base::Loop loop_;
 };

@@ -28,8 +28,6 @@ public:
                         std::exception_ptr error) = 0;
     /// Whether `finish` may be called on the committing thread: it is quick and no user's code.
     virtual bool finishes_quickly(bool failed) const = 0;
-    /// Whether a caller waits for it on its own thread.
-    virtual bool is_waited_for() const { return false; }
     /// True if whoever waits for this request goes on deciding for its instance.
     virtual bool hand_over(const std::shared_ptr<CachedInstance>& instance) {
         (void)instance;

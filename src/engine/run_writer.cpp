@@ -43,6 +43,7 @@ store::Answer commit_once(Committer& lane, const store::Commit& commit) {
     const auto awaited = std::make_shared<Awaited>();
     Job::Owned job = std::make_unique<AwaitedJob>(awaited);
     job->commit = commit;
+    job->is_awaited = true;
     base::Meeting::Round round = 0;
     if (!lane.submit(job, queue_patience, &round)) {
         store::Answer full;

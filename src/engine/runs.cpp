@@ -148,6 +148,7 @@ void Runs::start_all(std::vector<Starting> all, const std::vector<std::shared_pt
         auto job = std::make_unique<StartJob>(*this, starts[i]);
         std::vector<store::Event> events;
         job->commit = start_commit(all[i], events);
+        job->is_awaited = true;
         jobs.push_back(std::move(job));
     }
     struct Ticket {

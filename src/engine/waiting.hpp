@@ -21,11 +21,12 @@ struct Waiter {
 
 class WaitingRequest final : public Request {
 public:
-    explicit WaitingRequest(std::shared_ptr<Waiter> waiter) : waiter_(std::move(waiter)) {}
+    explicit WaitingRequest(std::shared_ptr<Waiter> waiter) : waiter_(std::move(waiter)) {
+        is_awaited = true;
+    }
     void finish(std::unique_ptr<Request> self, OutcomeRecord outcome,
                 std::exception_ptr error) override;
     bool finishes_quickly(bool) const override { return true; }
-    bool is_waited_for() const override { return true; }
     bool hand_over(const std::shared_ptr<CachedInstance>& instance) override;
 
 private:
