@@ -24,6 +24,7 @@ struct Pool::Shared {
     std::deque<Task> tasks;
     int idle = 0;
     bool stopping = false;
+    bool replaced = false;  ///< by another, which has the tasks now
 
     void work() {
         std::unique_lock lock{mutex};
@@ -60,14 +61,22 @@ Pool::Pool(std::string name, OnFailure on_failure) : shared_(std::make_shared<Sh
 
 Pool::~Pool() { stop(Running::wait_for); }
 
+std::shared_ptr<Pool::Shared> Pool::shared() const {
+    const std::lock_guard lock{mutex_};
+    return shared_;
+}
+
 void Pool::post(Task task) {
-    bool wake = false;
-    {
-        const std::lock_guard lock{shared_->mutex};
-        shared_->tasks.push_back(std::move(task));
-        wake = shared_->idle > 0;
+    for (;;) {
+        const auto shared = this->shared();
+        std::unique_lock lock{shared->mutex};
+        if (shared->replaced) continue;
+        shared->tasks.push_back(std::move(task));
+        const bool wake = shared->idle > 0;
+        lock.unlock();
+        if (wake) shared->wake.notify_one();
+        return;
     }
-    if (wake) shared_->wake.notify_one();
 }
 
 void Pool::spawn() {
@@ -105,26 +114,29 @@ void Pool::stop(Running running) {
         auto fresh = std::make_shared<Shared>();
         fresh->name = old->name;
         fresh->on_failure = old->on_failure;
-        const std::lock_guard lock{old->mutex};
-        fresh->tasks.swap(old->tasks);
-        shared_ = std::move(fresh);
+        {
+            const std::lock_guard lock{mutex_};
+            shared_ = fresh;
+        }
+        const std::scoped_lock lock{old->mutex, fresh->mutex};
+        for (auto& task : old->tasks) fresh->tasks.push_back(std::move(task));
+        old->tasks.clear();
+        old->replaced = true;
     }
 }
 
-bool Pool::is_running_here() const { return running_pool == shared_.get(); }
+bool Pool::is_running_here() const { return running_pool == shared().get(); }
 
-void Pool::run_here(Task task) {
-    const auto shared = shared_;
-    shared->run(std::move(task));
-}
+void Pool::run_here(Task task) { shared()->run(std::move(task)); }
 
 bool Pool::run_one() {
-    std::unique_lock lock{shared_->mutex};
-    if (shared_->tasks.empty()) return false;
-    Task task = std::move(shared_->tasks.front());
-    shared_->tasks.pop_front();
+    const auto shared = this->shared();
+    std::unique_lock lock{shared->mutex};
+    if (shared->tasks.empty()) return false;
+    Task task = std::move(shared->tasks.front());
+    shared->tasks.pop_front();
     lock.unlock();
-    shared_->run(std::move(task));
+    shared->run(std::move(task));
     return true;
 }
 

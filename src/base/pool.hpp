@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <pawl/task.hpp>
 #include <string>
 #include <thread>
@@ -39,8 +40,10 @@ public:
 
 private:
     struct Shared;
+    std::shared_ptr<Shared> shared() const;
     void spawn();
 
+    mutable std::mutex mutex_;        ///< of the pointer, which changes when threads are abandoned
     std::shared_ptr<Shared> shared_;  ///< and the threads': an abandoned one outlives the pool
     std::vector<std::thread> threads_;
 };

@@ -166,6 +166,22 @@ TEST(BoundedQueue, TellsWhoseTurnAValueIs) {
     EXPECT_EQ(second, first + 1);
 }
 
+TEST(Meeting, TellsWhoComesLateThatHisRoundIsOver) {
+    Meeting meeting;
+    std::atomic<bool> over{false};
+    meeting.end(0);  // it had no room for him
+    auto waiting = std::async(std::launch::async, [&] { meeting.wait(0, over); });
+    over = true;
+    meeting.end(1);
+    EXPECT_EQ(waiting.wait_for(patience), std::future_status::ready);
+    over = false;
+    auto late = std::async(std::launch::async, [&] { meeting.wait(0, over); });
+    meeting.end(2);
+    over = true;
+    meeting.end(3);
+    EXPECT_EQ(late.wait_for(patience), std::future_status::ready);
+}
+
 TEST(Meeting, WakesEverybodyWhoIsServedAlsoWhenARoundHadNoRoom) {
     struct Guest {
         std::atomic<bool> over{false};

@@ -193,6 +193,7 @@ bool Runs::start_one(Starting starting, const std::shared_ptr<Start>& start) {
 }
 
 records::Finished Runs::start_and_wait(Starting starting) {
+    const auto keep = options_.keep_alive ? options_.keep_alive() : nullptr;
     RunWaiters::Seat seat{waiters_, {starting.function->name, starting.id}};
     const auto start = std::make_shared<Start>();
     start->lends = has_threads_ && !options_.executor;

@@ -1,6 +1,8 @@
 #include "engine/stop_timers.hpp"
 
 #include <algorithm>
+#include <map>
+#include <pawl/error.hpp>
 #include <vector>
 
 #include "base/waits.hpp"
@@ -74,7 +76,7 @@ base::Pause StopTimers::step(Time now) {
 // By reading the mail, which stays where it is: the run itself takes it at its next boundary.
 // Bodies that are over sooner are not worth a look.
 void StopTimers::look_for_cancellations(Time now) {
-    std::vector<std::pair<store::InstanceName, std::stop_source>> looks;
+    std::map<store::InstanceName, std::vector<std::stop_source>> looks;
     {
         const std::lock_guard lock{mutex_};
         for (auto* watch : watches_) {
@@ -84,15 +86,16 @@ void StopTimers::look_for_cancellations(Time now) {
                 (since >= Duration::zero() && since < between_looks))
                 continue;
             watch->looked_at_ = now;
-            looks.emplace_back(*watch->run_, watch->stop_);
+            looks[*watch->run_].push_back(watch->stop_);
         }
     }
-    for (auto& [run, stop] : looks) {
+    for (auto& [run, bodies] : looks) {
         try {
-            for (const auto& row : store_.inbox(run, mail_to_look_at))
-                if (row.name == records::CancelRequested::tag) stop.request_stop();
-        } catch (const std::exception&) {
-            return;  // the store can't be asked now: it is asked again
+            const auto mail = store_.inbox(run, mail_to_look_at);
+            if (std::ranges::count(mail, records::CancelRequested::tag, &store::InboxRow::name) > 0)
+                for (auto& body : bodies) body.request_stop();
+        } catch (const Error& e) {
+            if (e.retryable()) return;  // the store can't be asked now: all are asked again
         }
     }
 }

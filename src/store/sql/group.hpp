@@ -77,6 +77,7 @@ private:
     bool can_presume_append(std::span<const Commit> commits, const Commit& commit);
     void presume_of_instances();
     bool presume_own_items();
+    void post_guards();
     void write_presumed();
     void write_presumed_items();
     static bool is_added_before(std::span<const Commit> commits, const Commit& commit);

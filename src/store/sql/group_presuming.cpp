@@ -109,6 +109,7 @@ void Group::presume_guards() {
         instance.presumed = append.expected;
     }
     presume_items();
+    if (!sql_.presumed->writing) post_guards();
     numbers_->begin(connection);
 }
 
@@ -131,24 +132,36 @@ void Group::presume_items() {
     presume_of_instances();
 }
 
-// In the order in which everybody locks: instances, sessions, items.
+// Where the guards can't be part of what is written they come before it, and before the counters.
+void Group::post_guards() {
+    rows_.keys.clear();
+    rows_.more_keys.clear();
+    for (const auto& instance : instances_)
+        if (instance.presumed != 0) rows_.keys.add({instance.ref, instance.presumed});
+    for (const auto& item : items_)
+        rows_.more_keys.add({item.id, item.fence, item.presumed_mail, Value{}});
+    connection_->post(sql_.presumed->instances, rows_.keys);
+    connection_->post(sql_.presumed->sessions, rows_.sessions);
+    connection_->post(sql_.presumed->items, rows_.more_keys);
+}
+
+// In the order in which everybody locks: instances, sessions, items, and each of them by number.
 void Group::write_presumed() {
     std::vector<const GroupInstance*> there;
     for (const auto& instance : instances_)
         if (instance.presumed != 0) there.push_back(&instance);
     std::ranges::sort(there, {}, &GroupInstance::ref);
+    const bool all_change = std::ranges::all_of(there, &GroupInstance::is_changed);
     rows_.keys.clear();
     for (const auto* instance : there) {
-        if (instance->is_changed && sql_.presumed->writing)
+        if (!all_change) rows_.keys.add({instance->ref, instance->presumed});
+        if (instance->is_changed)
             rows_.changed_instances.add({instance->ref, instance->presumed, instance->version,
                                          run_.now, instance->finished_at,
                                          given_bytes(instance->unique_key), instance->status});
-        else
-            rows_.keys.add({instance->ref, instance->presumed});
     }
     connection_->post(sql_.presumed->instances, rows_.keys);
-    if (sql_.presumed->writing)
-        connection_->post(sql_.presumed->writing->instances, rows_.changed_instances);
+    connection_->post(sql_.presumed->writing->instances, rows_.changed_instances);
     connection_->post(sql_.presumed->sessions, rows_.sessions);
     write_presumed_items();
 }
@@ -163,14 +176,16 @@ void Group::write_presumed_items() {
     rows_.keys.clear();
     rows_.more_keys.clear();
     for (auto& item : items_) {
-        item.gone = item.removed && sql_.presumed->writing;
         const Value instance =
             item.presumed_instance == 0 ? Value{} : Value{item.presumed_instance};
-        (item.gone ? rows_.more_keys : rows_.keys)
-            .add({item.id, item.fence, item.presumed_mail, instance});
+        rows_.keys.add({item.id, item.fence, item.presumed_mail, instance});
+        rows_.more_keys.add({item.id, item.fence, item.presumed_mail, instance, item.removed});
+        item.gone = item.removed;
     }
-    connection_->post(sql_.presumed->items, rows_.keys);
-    if (sql_.presumed->writing) connection_->post(sql_.presumed->writing->items, rows_.more_keys);
+    if (std::ranges::any_of(items_, &GroupItem::removed))
+        connection_->post(sql_.presumed->writing->items, rows_.more_keys);
+    else
+        connection_->post(sql_.presumed->items, rows_.keys);
 }
 
 // What is removed with an instance, and the runs that get mail.

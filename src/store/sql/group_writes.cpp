@@ -10,7 +10,8 @@ namespace points = base::points;
 void Group::write() {
     Connection& connection = *connection_;
     connection.reach(points::group_judged);
-    if (run_.presumed) write_presumed();
+    const bool guards_write = run_.presumed && sql_.presumed->writing;
+    if (guards_write) write_presumed();
     write_instances();
     connection.reach(points::group_instances);
     connection.post(sql_.events.add, rows_.events);

@@ -158,7 +158,7 @@ struct Statements {
         /// The same in one with what is written. Without them it is locked first.
         struct Writing {
             Statement instances;  ///< bulk (ref, version, then as in instances.update)
-            Statement items;      ///< bulk (as items): they are removed
+            Statement items;      ///< bulk (as items, then 1: removed, 0: locked)
         };
         std::optional<Writing> writing;
         /// For groups that finish instances, end runs or send mail to them.

@@ -36,13 +36,16 @@ inline constexpr Statements::Presumed presumed_statements{
              WHERE n.ref = k.ref AND n.version = k.before RETURNING 1)
             SELECT 1 / (count(*) = cardinality($1))::integer FROM written)",
                                              .items = R"(
-              WITH removed AS (
-            DELETE FROM pawl_item i
-             USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-                   AS k (id, fence, mail, instance)
-             WHERE i.id = k.id AND i.fence = k.fence AND i.mail = k.mail
-               AND i.instance = coalesce(k.instance, i.instance) RETURNING 1)
-            SELECT 1 / (count(*) = cardinality($1))::integer FROM removed)"},
+              WITH locked AS MATERIALIZED (
+            SELECT i.id, k.removed
+              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[])
+                   AS k (id, fence, mail, instance, removed)
+              JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence AND i.mail = k.mail
+               AND i.instance = coalesce(k.instance, i.instance)
+             ORDER BY i.id FOR UPDATE OF i),
+                   gone AS (
+            DELETE FROM pawl_item i USING locked l WHERE l.removed = 1 AND i.id = l.id)
+            SELECT 1 / (count(*) = cardinality($1))::integer FROM locked)"},
     // An item may be found in two ways: as the one that is settled, and as what belongs to an
     // instance. Settled with or before its removal it is the same removal; after it, or where it is
     // also sent mail, the group has to be judged on what is there.
