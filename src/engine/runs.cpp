@@ -107,7 +107,7 @@ Runs::Runs(Parts parts, Options options, const Functions& functions)
 
 void Runs::on_wanted(std::function<void()> wanted) { stops_.on_wanted(std::move(wanted)); }
 
-store::Commit Runs::start_commit(const Starting& starting, std::vector<store::Event>& events) {
+store::Commit Runs::start_commit(const Starting& starting) {
     const auto& function = *starting.function;
     base::check_id("id of a run", starting.id);
     if (starting.input.size() > options_.payload_limit)
@@ -122,17 +122,15 @@ store::Commit Runs::start_commit(const Starting& starting, std::vector<store::Ev
         .version = function.options.version,
         .parent = starting.parent,
         .restarted_from = starting.restarted_from};
-    events.push_back(
-        entry_of(records::Started::tag, json::encode(started), parts_.clock, parts_.random));
-    for (auto event : starting.copied) {
-        event.id = base::uuid7(parts_.clock.now(), parts_.random);
-        events.push_back(std::move(event));
-    }
     store::Commit commit;
     commit.envelope = starting.envelope;
     auto& append = commit.append.emplace();
     append.instance = {function.name, starting.id};
-    append.events = std::move(events);
+    append.events.push_back(entry(records::Started::tag, json::encode(started)));
+    for (auto event : starting.copied) {
+        event.id = fresh_id();
+        append.events.push_back(std::move(event));
+    }
     append.status = static_cast<std::int32_t>(RunStatus::running);
     auto& put = append.puts.emplace_back();
     put.kind = store::ItemKind::run;
@@ -146,8 +144,7 @@ void Runs::start_all(std::vector<Starting> all, const std::vector<std::shared_pt
     std::vector<Job::Owned> jobs;
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto job = std::make_unique<StartJob>(*this, starts[i]);
-        std::vector<store::Event> events;
-        job->commit = start_commit(all[i], events);
+        job->commit = start_commit(all[i]);
         job->is_awaited = true;
         jobs.push_back(std::move(job));
     }

@@ -116,7 +116,7 @@ private:
     /// All at once, and waits for the answers.
     void start_all(std::vector<Starting> all, const std::vector<std::shared_ptr<Start>>& starts);
     bool start_one(Starting starting, const std::shared_ptr<Start>& start);
-    store::Commit start_commit(const Starting& starting, std::vector<store::Event>& events);
+    store::Commit start_commit(const Starting& starting);
     static std::shared_ptr<Prepared> prepared(const store::InstanceName& name,
                                               const store::Loaded& loaded);
     void perform(const HeldPtr& held);

@@ -33,5 +33,15 @@ TEST_P(SharedWatches, HearOfACommitByAnotherProcess) {
     EXPECT_TRUE(watch->wait(1min)) << "also if the commit came first";
 }
 
+TEST_P(SharedWatches, HearOfTheEndOfARun) {
+    create(order("1"), {});
+    const auto watch = other->watch();
+    while (watch->wait(200ms)) {  // what came before
+    }
+    auto end = on(order("1"), 1).event("Ended").finish().status(4).build();
+    std::jthread writing{[&] { commit(end); }};
+    EXPECT_TRUE(watch->wait(1min)) << "somebody may wait for its result";
+}
+
 }  // namespace
 }  // namespace pawl::store::conformance

@@ -76,6 +76,24 @@ TEST_P(Threads, CountARunOnTheThreadThatWaitsAmongThoseThatExecute) {
     EXPECT_TRUE(first.result(patience));
 }
 
+TEST_P(Threads, StartMoreChildrenAtOnceThanAGroupHolds) {
+    auto engine = open({});
+    Watched<bool> go;
+    auto child = engine->add(
+        "child", [&](Context& ctx) { ctx.step("s", [&] { go.wait([](bool b) { return b; }); }); },
+        {.at_once = 1});
+    auto parent = engine->add("parent", [&](Context& ctx) {
+        std::vector<Later<void>> all;
+        for (int i = 0; i < 600; ++i) all.push_back(ctx.later_call(child, std::to_string(i)));
+        ctx.all(std::move(all));
+    });
+    engine->start();
+    auto run = parent.start("p");
+    // Nothing else is written meanwhile: whoever waits for an answer must be woken by it.
+    EXPECT_TRUE(eventually([&] { return run.status() == RunStatus::suspended; }));
+    go.change([](bool& b) { b = true; });
+}
+
 TEST_P(Threads, RefuseToBeStoppedByAFunction) {
     auto engine = open({});
     auto function = engine->add("f", [&](Context&) { engine->stop(); });

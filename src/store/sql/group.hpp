@@ -77,6 +77,8 @@ private:
     bool can_presume_append(std::span<const Commit> commits, const Commit& commit);
     void presume_of_instances();
     bool presume_own_items();
+    /// Whether the guards are part of what is written.
+    bool guards_write() const { return run_.presumed && sql_.presumed->writing; }
     void post_guards();
     void write_presumed();
     void write_presumed_items();

@@ -10,8 +10,7 @@ namespace points = base::points;
 void Group::write() {
     Connection& connection = *connection_;
     connection.reach(points::group_judged);
-    const bool guards_write = run_.presumed && sql_.presumed->writing;
-    if (guards_write) write_presumed();
+    if (guards_write()) write_presumed();
     write_instances();
     connection.reach(points::group_instances);
     connection.post(sql_.events.add, rows_.events);
@@ -34,20 +33,19 @@ void Group::write() {
 
 // However many Commits chain on an instance, its row is written once.
 void Group::write_instances() {
-    const bool wrote_presumed = run_.presumed && sql_.presumed->writing;
     for (const auto& instance : instances_) {
         if (instance.is_new)
             rows_.new_instances.add({instance.ref, *instance.type, bytes(instance.name.id),
                                      instance.version, run_.now, instance.finished_at,
                                      given_text(instance.tenant), given_bytes(instance.unique_key),
                                      instance.status});
-        else if (instance.is_changed && !wrote_presumed)
+        else if (instance.is_changed && !guards_write())
             rows_.changed_instances.add({instance.ref, instance.version, run_.now,
                                          instance.finished_at, given_bytes(instance.unique_key),
                                          instance.status});
     }
     connection_->post(sql_.instances.add, rows_.new_instances);
-    if (!wrote_presumed) connection_->post(sql_.instances.update, rows_.changed_instances);
+    if (!guards_write()) connection_->post(sql_.instances.update, rows_.changed_instances);
 }
 
 // Dead letters copy the item, so they come before its removal.
