@@ -117,6 +117,7 @@ public:
         check_travels<R>();
         auto branch = detail::branch(detail::Branch::Kind::step, name);
         branch.options = options;
+        branch.wants_attempt = std::is_invocable_v<std::remove_reference_t<Body>&, const Attempt&>;
         // Shared, because a std::function is copied and a body need not be.
         auto held = std::make_shared<std::decay_t<F>>(std::forward<F>(body));
         branch.body = [held](const Attempt& attempt) {

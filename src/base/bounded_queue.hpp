@@ -61,6 +61,12 @@ public:
         return size();
     }
 
+    /// Of the next `take` that finds something.
+    std::uint64_t turn() const {
+        const std::lock_guard lock{mutex_};
+        return turn_;
+    }
+
 private:
     std::size_t size() const { return values_.size() - head_; }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <pawl/error.hpp>
-#include <thread>
 
+#include "base/latch.hpp"
 #include "base/points.hpp"
 
 namespace pawl::engine {
@@ -12,8 +12,10 @@ namespace {
 // A group is bounded so that its answers, and everybody behind it, do not wait for ever.
 constexpr std::size_t group_count = 512;
 constexpr std::size_t group_bytes = 8 * 1024 * 1024;
-// How often a caller lets others go first, at most: some microseconds when nobody else wants to.
-constexpr int most_yields = 16;
+// Those who have just been woken come one by one, but none so late.
+constexpr Duration between_two = std::chrono::microseconds{100};
+// Where nobody came, it is a while before anybody is waited for again.
+constexpr int lone_groups = 16;
 
 std::size_t bytes_of(const store::Commit& commit) {
     std::size_t bytes = 256;
@@ -62,23 +64,45 @@ void Committer::wake() {
 
 void Committer::help() {
     if (!threaded_) return flush_all();
+    if (!gather()) return;
     if (flushing_.try_lock()) {
         const std::lock_guard lock{flushing_, std::adopt_lock};
-        await_company();
         flush_one_group();
     }
-    if (!queue_.empty()) wake();  // here, if the thread has ended in the meantime
+    // Whoever gathers commits, too. Here, if the thread has ended in the meantime.
+    if (!gathering_ && !queue_.empty()) wake();
 }
 
 // Those who waited for the last group have just been told, and come back together: the first of
-// them would commit alone, and the others wait for that.
-void Committer::await_company() const {
-    auto count = queue_.count();
-    for (int idle = 0; idle < most_yields && count < coming_back_; ++idle) {
-        std::this_thread::yield();
-        const auto now = queue_.count();
-        if (now != count) idle = 0;
-        count = now;
+// them would commit alone, and the others wait for that. So the last one commits, and only the
+// first looks whether they come. False: somebody else does.
+bool Committer::gather() {
+    if (!is_company_coming()) return true;
+    if (gathering_.exchange(true)) return false;
+    await_company();
+    gathering_ = false;
+    return true;
+}
+
+bool Committer::is_company_coming() {
+    if (queue_.count() >= coming_back_) return false;
+    if (lone_groups_ == 0) return true;
+    --lone_groups_;
+    return false;
+}
+
+void Committer::await_company() {
+    const auto turn = queue_.turn();
+    base::Latch never;
+    for (std::size_t before = 0;;) {
+        never.wait_for(between_two);
+        const auto count = queue_.count();
+        if (queue_.turn() != turn || count >= coming_back_) return;
+        if (count == before) {
+            if (count * 2 < coming_back_) lone_groups_ = lone_groups;
+            return;
+        }
+        before = count;
     }
 }
 
@@ -95,9 +119,8 @@ void Committer::stop() {
 
 void Committer::flush_all() {
     // Whoever fails to get the lock may leave: its holder looks at the queue again after unlocking.
-    while (!queue_.empty() && flushing_.try_lock()) {
+    while (!queue_.empty() && (!threaded_ || gather()) && flushing_.try_lock()) {
         const std::lock_guard lock{flushing_, std::adopt_lock};
-        if (threaded_) await_company();
         flush_one_group();
     }
 }

@@ -80,7 +80,9 @@ public:
     void stop();
 
 private:
-    void await_company() const;
+    bool gather();
+    bool is_company_coming();
+    void await_company();
     void flush_all();
     bool flush_one_group();
     void settle(std::vector<Job::Owned> jobs, std::vector<store::Answer> answers);
@@ -94,6 +96,8 @@ private:
     std::mutex flushing_;
     std::atomic<bool> threaded_{false};
     std::atomic<std::size_t> coming_back_{0};  ///< those who waited for the last group
+    std::atomic<bool> gathering_{false};       ///< somebody waits for them, and commits then
+    std::atomic<int> lone_groups_{0};          ///< so many more are not waited for
     std::atomic<std::size_t> load_{0};
     base::Loop loop_;
 };

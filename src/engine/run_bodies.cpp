@@ -29,7 +29,7 @@ std::string RunExecution::key_of(const std::string& name, int call) const {
 
 // Of any thread. Nothing leaves it but what it returns.
 Ran RunExecution::run_body(Waiting& wait, int attempts) {
-    Ran ran;
+    if (!wait.branch.wants_attempt) return call_body(wait, {});
     // What undoes a run is not asked to stop because it was cancelled.
     const auto* run = compensating_ ? nullptr : &item_.instance;
     StopTimers::Watch watch{parts_.stops, run, wait.stop, wait.branch.options};
@@ -40,6 +40,11 @@ Ran RunExecution::run_body(Waiting& wait, int attempts) {
     attempt.deadline = watch.deadline();
     attempt.stop = wait.stop.get_token();
     attempt.pulse = &watch;
+    return call_body(wait, attempt);
+}
+
+Ran RunExecution::call_body(const Waiting& wait, const Attempt& attempt) {
+    Ran ran;
     base::reach(parts_.at_point, points::step_before);
     try {
         ran.bytes = wait.branch.body(attempt);
@@ -91,7 +96,7 @@ void RunExecution::run_ready(Waits& waits, detail::Gathering how, std::size_t at
     for (std::size_t at = 0; at < waits.size(); ++at) {
         if (waits[at].state != Waiting::State::ready) continue;
         ready.push_back(at);
-        waits[at].stop = std::stop_source{};
+        if (waits[at].branch.wants_attempt) waits[at].stop = std::stop_source{};
     }
     begin_anew();
     make_durable();

@@ -106,7 +106,7 @@ private:
         detail::BranchEnd end;
         enum class State : std::uint8_t { ended, ready, waiting, unstarted } state = State::ready;
         std::optional<Time> due;  ///< while it waits
-        std::stop_source stop;
+        std::stop_source stop{std::nostopstate};
     };
     using Waits = std::vector<Waiting>;
     struct Undo {
@@ -161,6 +161,7 @@ private:
     void run_together(Waits& waits, const std::vector<std::size_t>& ready, std::size_t at_once);
     bool is_over(Waits& waits, const std::vector<std::size_t>& running);
     Ran run_body(Waiting& wait, int attempts);
+    Ran call_body(const Waiting& wait, const Attempt& attempt);
     void conclude(Waiting& wait, Ran ran);
     void run_transaction(Waiting& wait);
     bool try_transaction(Waiting& wait, Ran& ran);

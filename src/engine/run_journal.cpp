@@ -75,16 +75,7 @@ const RunJournal::Folds RunJournal::folds_{
     {records::Started::tag,
      [](RunJournal& j, const store::Event& e) { j.started_ = decoded<records::Started>(e); }},
     {records::Step::tag,
-     [](RunJournal& j, const store::Event& e) {
-         auto step = decoded<records::Step>(e);
-         auto& call = j.call(step.call, Kind::step, step.name);
-         call.ended = true;
-         call.attempts = step.attempts;
-         call.permanent = step.permanent;
-         call.error = std::move(step.error);
-         call.due.reset();
-         call.result = std::move(step.result.text);
-     }},
+     [](RunJournal& j, const store::Event& e) { j.fold_step(decoded<records::Step>(e)); }},
     {records::AttemptFailed::tag,
      [](RunJournal& j, const store::Event& e) {
          auto failed = decoded<records::AttemptFailed>(e);
@@ -177,6 +168,16 @@ const RunJournal::Folds RunJournal::folds_{
     {records::Finished::tag,
      [](RunJournal& j, const store::Event& e) { j.finished_ = decoded<records::Finished>(e); }},
 };
+
+void RunJournal::fold_step(records::Step step) {
+    auto& call = this->call(step.call, Kind::step, step.name);
+    call.ended = true;
+    call.attempts = step.attempts;
+    call.permanent = step.permanent;
+    call.error = std::move(step.error);
+    call.due.reset();
+    call.result = std::move(step.result.text);
+}
 
 void RunJournal::fold(const store::Event& event) {
     if (event.kind != store::EventKind::engine) return;

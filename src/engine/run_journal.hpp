@@ -44,6 +44,14 @@ class RunJournal {
 public:
     /// Throws Error (codec) for an entry that it can't read; entries of the user's are passed over.
     void fold(const store::Event& event);
+    /// The same for an entry that was just made of `record`, and need not be read.
+    template <class Record>
+    void fold(const Record& record, const store::Event& event) {
+        if constexpr (std::is_same_v<Record, records::Step>)
+            fold_step(record);
+        else
+            fold(event);
+    }
 
     /// What is recorded of this call, or nullptr.
     const RecordedCall* find(int call) const;
@@ -68,6 +76,7 @@ public:
 private:
     using Folds = std::unordered_map<std::string_view, void (*)(RunJournal&, const store::Event&)>;
     static const Folds folds_;  ///< by the name of the entry
+    void fold_step(records::Step step);
     RecordedCall& call(int number, RecordedCall::Kind kind, const std::string& name);
 
     records::Started started_;

@@ -50,7 +50,7 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
         append.status = static_cast<std::int32_t>(RunStatus::terminated);
         const auto first = parts_.store.journal(run, 0, 1);
         const auto started = json::decode<records::Started>(first.front().event.payload.bytes);
-        const auto answer = commit_and_wait(parts_.lanes, std::move(commit), [] { return false; });
+        const auto answer = commit_and_wait(parts_.lanes, commit, [] { return false; });
         if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
         if (answer.fate != store::Fate::committed) continue;  // it went on meanwhile
         waiters_.left(run, &finished);

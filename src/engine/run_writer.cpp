@@ -17,16 +17,22 @@ constexpr Duration pause_after_failure = std::chrono::milliseconds{200};
 // Mail is read in portions, so that one commit does not get too large.
 constexpr std::size_t mail_portion = 2000;
 
+/// Gives its Commit back, to be sent again or taken apart where the thread that waits has time.
 class AwaitedJob final : public Job {
 public:
-    explicit AwaitedJob(std::shared_ptr<Awaited> awaited) : awaited_(std::move(awaited)) {}
+    AwaitedJob(Awaited& awaited, store::Commit& commit) : awaited_(awaited), from_(commit) {
+        this->commit = std::move(commit);
+        is_awaited = true;
+    }
     void settled(Owned, store::Answer answer, std::vector<Owned>&) override {
-        awaited_->give(std::move(answer));
+        from_ = std::move(commit);
+        awaited_.give(std::move(answer));
     }
     void resume(Owned) override {}
 
 private:
-    std::shared_ptr<Awaited> awaited_;
+    Awaited& awaited_;
+    store::Commit& from_;
 };
 
 bool may_pass(const std::exception_ptr& error) {
@@ -39,21 +45,20 @@ bool may_pass(const std::exception_ptr& error) {
     }
 }
 
-store::Answer commit_once(Committer& lane, const store::Commit& commit) {
-    const auto awaited = std::make_shared<Awaited>();
-    Job::Owned job = std::make_unique<AwaitedJob>(awaited);
-    job->commit = commit;
-    job->is_awaited = true;
+store::Answer commit_once(Committer& lane, store::Commit& commit) {
+    Awaited awaited;
+    Job::Owned job = std::make_unique<AwaitedJob>(awaited, commit);
     base::Meeting::Round round = 0;
     if (!lane.submit(job, queue_patience, &round)) {
+        commit = std::move(job->commit);
         store::Answer full;
         full.error = std::make_exception_ptr(
             Error{Code::busy, "the commit queue stayed full: the store is slower than the work"});
         return full;
     }
     lane.help();
-    lane.await(round, *awaited);
-    return std::move(awaited->answer);
+    lane.await(round, awaited);
+    return std::move(awaited.answer);
 }
 
 }  // namespace
@@ -68,7 +73,7 @@ store::Event entry_of(std::string name, std::string bytes, const Clock& clock,
     return event;
 }
 
-store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit commit,
+store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit& commit,
                               const std::function<bool()>& patience) {
     auto& lane = lanes.any();
     for (;;) {
@@ -117,14 +122,14 @@ store::Event RunWriter::entry(const char* name, std::string bytes) {
 
 void RunWriter::add(const char* name, std::string bytes) {
     pending_.push_back(entry(name, std::move(bytes)));
-    journal_.fold(pending_.back());
 }
 
 store::Append& RunWriter::append_to(store::Commit& commit, RunStatus status) {
     auto& append = commit.append.emplace();
     append.instance = instance_;
     append.expected = version_;
-    append.events = pending_;
+    handed_over_ = pending_.size();
+    append.events = std::exchange(pending_, {});
     append.taken = taken_;
     append.status = static_cast<std::int32_t>(status);
     append.has_timers = false;
@@ -144,26 +149,38 @@ store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
 }
 
 RunWriter::Written RunWriter::write(store::Commit commit) {
-    return note(commit_and_wait(parts_.lanes, std::move(commit), parts_.is_held));
+    const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
+    return note(answer, commit);
+}
+
+// What was not written is pending again, without what only this Commit would have made true.
+void RunWriter::take_back(store::Commit& commit) {
+    if (!commit.append) return;
+    pending_ = std::move(commit.append->events);
+    pending_.resize(handed_over_);
 }
 
 RunWriter::Written RunWriter::write_through(store::Event entry, const CommitThrough& through) {
     auto commit = commit_of({.verdict = store::Verdict::hold}, RunStatus::running);
     auto& append = commit.append ? *commit.append : append_to(commit, RunStatus::running);
-    append.events.push_back(entry);
-    const auto answer = through(commit);
-    if (answer.fate == store::Fate::committed) {
-        journal_.fold(entry);
-        pending_.push_back(std::move(entry));  // behind the others: it is written with them
+    append.events.push_back(std::move(entry));
+    store::Answer answer;
+    try {
+        answer = through(commit);
+    } catch (...) {
+        take_back(commit);
+        throw;
     }
-    return note(answer);
+    if (answer.fate == store::Fate::committed) journal_.fold(append.events.back());
+    return note(answer, commit);
 }
 
-RunWriter::Written RunWriter::note(const store::Answer& answer) {
+RunWriter::Written RunWriter::note(const store::Answer& answer, store::Commit& commit) {
+    if (answer.fate != store::Fate::committed) take_back(commit);
     switch (answer.fate) {
         case store::Fate::committed:
-            version_ += static_cast<store::Version>(pending_.size());
-            pending_.clear();
+            if (commit.append)
+                version_ += static_cast<store::Version>(commit.append->events.size());
             taken_.clear();
             must_write_ = false;
             if (answer.mail > seen_mail_) {
@@ -204,10 +221,11 @@ RunWriter::Written RunWriter::suspend(const store::Wake& wake, RunStatus status)
 }
 
 RunWriter::Written RunWriter::finish(const records::Finished& finished, RunStatus status) {
+    auto last =
+        entry_of(records::Finished::tag, json::encode(finished), parts_.clock, parts_.random);
     auto commit = commit_of({.verdict = store::Verdict::ack}, status);
     if (!commit.append) append_to(commit, status);
-    commit.append->events.push_back(
-        entry_of(records::Finished::tag, json::encode(finished), parts_.clock, parts_.random));
+    commit.append->events.push_back(std::move(last));
     commit.append->finished = true;
     if (auto news = news_for_parent(finished)) commit.inbox.push_back(std::move(*news));
     return write(std::move(commit));
@@ -248,13 +266,10 @@ void RunWriter::read_mail() {
         }
         if (rows.size() < mail_portion) return;
         // There may be more behind these, which have to go first.
-        const auto count = static_cast<store::Version>(pending_.size());
-        const auto answer = commit_and_wait(
-            parts_.lanes, commit_of({.verdict = store::Verdict::hold}, RunStatus::running),
-            parts_.is_held);
-        if (answer.fate != store::Fate::committed) return;  // the next write says why
-        version_ += count;
-        pending_.clear();
+        auto commit = commit_of({.verdict = store::Verdict::hold}, RunStatus::running);
+        const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
+        if (answer.fate != store::Fate::committed) return take_back(commit);  // the next says why
+        if (commit.append) version_ += static_cast<store::Version>(commit.append->events.size());
         taken_.clear();
         must_write_ = false;
         seen_mail_ = answer.mail;

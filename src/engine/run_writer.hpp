@@ -23,7 +23,7 @@ store::Event entry_of(std::string name, std::string bytes, const Clock& clock,
 
 /// Hands a Commit to the lane of its instance and waits until it is answered. `busy` and
 /// `unavailable` are tried again while `patience` says so; any other error is in the answer.
-store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit commit,
+store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit& commit,
                               const std::function<bool()>& patience);
 
 /// Used by the thread that executes the run.
@@ -50,6 +50,7 @@ public:
     template <class Record>
     void record(const Record& record, bool repeatable = false) {
         add(Record::tag, json::encode(record));
+        journal_.fold(record, pending_.back());
         must_write_ = must_write_ || !repeatable;
     }
     /// Whether something is pending that must not come out differently after a crash.
@@ -89,7 +90,8 @@ private:
     store::Commit commit_of(store::Settlement word, RunStatus status);
     Written write(store::Commit commit);
     bool is_known_signal(const store::InboxRow& row) const;
-    Written note(const store::Answer& answer);
+    Written note(const store::Answer& answer, store::Commit& commit);
+    void take_back(store::Commit& commit);
     std::optional<store::InboxRow> news_for_parent(const records::Finished& finished) const;
 
     Parts parts_;
@@ -106,6 +108,7 @@ private:
     bool must_write_ = false;
     bool parent_gone_ = false;
     std::vector<store::Event> pending_;
+    std::size_t handed_over_ = 0;      ///< so many of them to the Commit under way
     std::vector<std::int64_t> taken_;  ///< positions of mail that pending entries hold
 };
 

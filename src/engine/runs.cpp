@@ -250,8 +250,8 @@ bool Runs::mail(const store::InstanceName& run, const char* name, std::string by
     row.name = name;
     row.payload.bytes = std::move(bytes);
     const base::Countdown countdown{queue_patience};
-    const auto answer = commit_and_wait(parts_.lanes, std::move(commit),
-                                        [&] { return countdown.left() > Duration::zero(); });
+    const auto answer =
+        commit_and_wait(parts_.lanes, commit, [&] { return countdown.left() > Duration::zero(); });
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
     if (answer.fate != store::Fate::committed) return false;
     parts_.dispatcher.want();

@@ -76,7 +76,7 @@ public:
         return entry_of(name, std::move(bytes), parts_.clock, parts_.random);
     }
     store::Answer commit(store::Commit commit, const std::function<bool()>& patience) {
-        return commit_and_wait(parts_.lanes, std::move(commit), patience);
+        return commit_and_wait(parts_.lanes, commit, patience);
     }
     Uuid fresh_id() { return base::uuid7(parts_.clock.now(), parts_.random); }
     void ended(const store::InstanceName& run, const records::Finished& finished) {

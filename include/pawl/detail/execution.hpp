@@ -28,6 +28,7 @@ struct Branch {
     StepOptions options;
     /// Of a step: its encoded result. Called on any thread, once for each attempt.
     std::function<std::string(const Attempt&)> body;
+    bool wants_attempt = true;  ///< false: the body never looks at it
     /// Of a step whose record is committed with the body's own SQL: instead of `body`, called on
     /// the function's thread, and not beside others.
     std::function<std::string(Transaction&, const Attempt&)> transaction;
