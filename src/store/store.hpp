@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/commit.hpp"
+#include "store/outbox.hpp"
 #include "store/values.hpp"
 
 namespace pawl::store {
@@ -226,6 +227,8 @@ public:
     virtual std::vector<InboxRow> inbox(const InstanceName& to, std::size_t limit) = 0;
     virtual std::vector<Message> messages(const std::string& channel, std::int64_t after,
                                           std::size_t limit) = 0;
+
+    virtual Outbox& outbox() = 0;
 
     /// Removes what retention no longer keeps, oldest first, a bounded number of rows.
     virtual Vacuumed vacuum(const VacuumRequest& request) = 0;

@@ -172,8 +172,11 @@ struct InboxRow {
 /// A message of the ordered outbox as it is published.
 struct Message {
     std::int64_t position = 0;
+    Uuid id;  ///< made by whoever publishes it
     std::string channel;
+    /// Messages with one key are in one partition. Without a key, or an index, they are spread.
     std::string key;
+    std::optional<std::int32_t> partition;  ///< instead of the key's; always there when it is read
     std::string type;
     std::string recipient;
     std::string schema;

@@ -1,3 +1,7 @@
+CREATE TABLE pawl_channel (
+    ref        INTEGER PRIMARY KEY,          -- pawl_name
+    partitions INTEGER NOT NULL
+);
 CREATE TABLE pawl_counter (
     one      INTEGER PRIMARY KEY CHECK (one = 1),
     instance INTEGER NOT NULL DEFAULT 0,
@@ -34,6 +38,32 @@ CREATE TABLE pawl_dead_letter (
 );
 CREATE INDEX pawl_dead_letter_by_time ON pawl_dead_letter (died_at);
 CREATE INDEX pawl_dead_letter_of_instance ON pawl_dead_letter (instance);
+CREATE TABLE pawl_dead_message (
+    position     INTEGER PRIMARY KEY,        -- that it had in pawl_message
+    channel      INTEGER NOT NULL,
+    part         INTEGER NOT NULL,
+    sequence     INTEGER NOT NULL,
+    attempts     INTEGER NOT NULL,
+    status       INTEGER NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded
+    until        INTEGER,                    -- of status 1
+    died_at      INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    encoding     INTEGER NOT NULL,
+    id           BLOB NOT NULL,
+    key          BLOB,
+    type         TEXT,
+    recipient    TEXT,
+    schema       TEXT,
+    causation    BLOB,
+    correlation  TEXT,
+    conversation TEXT,
+    tenant       TEXT,
+    trace        TEXT,
+    reason       TEXT NOT NULL,
+    payload      BLOB NOT NULL
+);
+CREATE INDEX pawl_dead_message_by_id ON pawl_dead_message (id);
+CREATE INDEX pawl_dead_message_of_channel ON pawl_dead_message (channel);
 CREATE TABLE pawl_ending (
     item     INTEGER PRIMARY KEY,
     line     INTEGER NOT NULL,
@@ -149,23 +179,26 @@ CREATE TABLE pawl_line (
     UNIQUE (kind, type, name)
 );
 CREATE TABLE pawl_message (
-    position      INTEGER PRIMARY KEY,
-    channel       INTEGER NOT NULL,          -- pawl_name
-    at            INTEGER NOT NULL,
-    deliver_after INTEGER,
-    encoding      INTEGER NOT NULL,
-    key           BLOB,
-    type          TEXT,
-    recipient     TEXT,
-    schema        TEXT,
-    causation     BLOB,
-    correlation   TEXT,
-    conversation  TEXT,
-    tenant        TEXT,
-    trace         TEXT,
-    payload       BLOB NOT NULL
+    position     INTEGER PRIMARY KEY AUTOINCREMENT,
+    channel      INTEGER NOT NULL,           -- pawl_channel
+    part         INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    due_at       INTEGER NOT NULL,           -- 0: at once
+    encoding     INTEGER NOT NULL,
+    id           BLOB NOT NULL,
+    key          BLOB,
+    type         TEXT,
+    recipient    TEXT,
+    schema       TEXT,
+    causation    BLOB,
+    correlation  TEXT,
+    conversation TEXT,
+    tenant       TEXT,
+    trace        TEXT,
+    payload      BLOB NOT NULL
 );
-CREATE INDEX pawl_message_of_channel ON pawl_message (channel);
+CREATE INDEX pawl_message_by_id ON pawl_message (id);
+CREATE INDEX pawl_message_of_partition ON pawl_message (channel, part, due_at);
 CREATE TABLE pawl_meta (
     one            INTEGER PRIMARY KEY CHECK (one = 1),
     application    TEXT NOT NULL,     -- 'pawl'
@@ -176,6 +209,19 @@ CREATE TABLE pawl_name (
     ref  INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
 );
+CREATE TABLE pawl_partition (
+    channel  INTEGER NOT NULL,
+    part     INTEGER NOT NULL,
+    sequence INTEGER NOT NULL DEFAULT 0,     -- of the last message that is done
+    attempts INTEGER NOT NULL DEFAULT 0,     -- begun at the first of the batch
+    session  INTEGER,
+    fence    INTEGER,
+    retry_at INTEGER,
+    stopped  INTEGER NOT NULL DEFAULT 0,
+    error    TEXT,
+    batch    BLOB,                           -- positions that have the next numbers, eight bytes each
+    PRIMARY KEY (channel, part)
+) WITHOUT ROWID;
 CREATE TABLE pawl_removed (
     instance INTEGER PRIMARY KEY
 );
@@ -191,9 +237,15 @@ CREATE TABLE pawl_snapshot (
     encoding INTEGER NOT NULL,
     payload  BLOB NOT NULL
 );
+CREATE TABLE pawl_subscriber (
+    channel INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    PRIMARY KEY (channel, session)
+) WITHOUT ROWID;
 CREATE TABLE pawl_unique_key (
     type     INTEGER NOT NULL,
     key      BLOB NOT NULL,
     instance INTEGER NOT NULL,
     PRIMARY KEY (type, key)
 ) WITHOUT ROWID;
+CREATE TABLE sqlite_sequence(name,seq);

@@ -1,10 +1,12 @@
 #include "store/memory/committing.hpp"
 
 #include <algorithm>
+#include <pawl/error.hpp>
 #include <set>
 #include <utility>
 
 #include "base/check.hpp"
+#include "store/memory/delivering.hpp"
 
 namespace pawl::store::memory {
 namespace {
@@ -256,9 +258,10 @@ void write_commit(State& state, Time now, const Commit& commit, Answer& answer) 
         state.inbox.push_back(std::move(row));
     }
     for (Message message : commit.messages) {
-        message.position = static_cast<std::int64_t>(state.messages.size()) + 1;
+        message.partition = partition_of(state, message);
+        message.position = ++state.last_message;
         message.at = now;
-        state.messages.push_back(std::move(message));
+        state.messages.emplace(message.position, std::move(message));
     }
 }
 
@@ -274,6 +277,12 @@ void commit_group(State& state, Time now, std::span<const Commit> group,
         Answer& answer = answers[i];
         answer = check_guards(state, commit, chain_broken);
         answer.at = now;
+        try {
+            for (const auto& message : commit.messages) partition_of(state, message);
+        } catch (const Error&) {
+            answer.fate = Fate::failed;
+            answer.error = std::current_exception();
+        }
         if (answer.fate == Fate::committed)
             write_commit(state, now, commit, answer);
         else if (commit.append)

@@ -7,6 +7,7 @@
 
 #include "store/memory/claiming.hpp"
 #include "store/memory/committing.hpp"
+#include "store/memory/delivering.hpp"
 #include "store/memory/querying.hpp"
 #include "store/memory/retaining.hpp"
 #include "store/memory/state.hpp"
@@ -154,12 +155,14 @@ public:
         return memory::vacuum(state_, now(), request);
     }
 
+    Outbox& outbox() override { return delivering_; }
     std::unique_ptr<Watch> watch() override { return std::make_unique<MemoryWatch>(); }
 
 private:
     const Clock& clock_;
     std::mutex mutex_;
     memory::State state_;
+    memory::Delivering delivering_{state_, mutex_, clock_};
 };
 
 }  // namespace

@@ -165,7 +165,7 @@ std::vector<InboxRow> list_inbox(const State& state, const InstanceName& to, std
 std::vector<Message> list_messages(const State& state, const std::string& channel,
                                    std::int64_t after, std::size_t limit) {
     std::vector<Message> messages;
-    for (const auto& message : state.messages)
+    for (const auto& [position, message] : state.messages)
         if (message.channel == channel && message.position > after && messages.size() < limit)
             messages.push_back(message);
     return messages;

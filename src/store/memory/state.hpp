@@ -4,11 +4,13 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "store/memory/item_table.hpp"
+#include "store/outbox.hpp"
 #include "store/values.hpp"
 
 namespace pawl::store::memory {
@@ -31,6 +33,17 @@ struct Session {
     std::string owner;
 };
 
+struct PartitionRow {
+    std::int64_t sequence = 0;
+    std::vector<std::int64_t> batch;
+    std::int32_t attempts = 0;
+    std::optional<Time> retry_at;
+    std::optional<std::string> error;
+    bool stopped = false;
+    SessionId session = 0;
+    Fence fence = 0;
+};
+
 struct State {
     std::map<InstanceName, Instance> instances;
     std::vector<InstanceName> by_creation;  ///< an empty name was removed
@@ -40,11 +53,16 @@ struct State {
     std::map<ItemId, DeadLetter> dead_letters;
     std::map<ItemId, RecordedEnding> endings;
     std::map<SessionId, Session> sessions;
-    std::deque<InboxRow> inbox;    ///< oldest first
-    std::deque<Message> messages;  ///< position n is at n - 1
+    std::deque<InboxRow> inbox;                    ///< oldest first
+    std::map<std::int64_t, Message> messages;      ///< not delivered, by position
+    std::map<std::string, std::int32_t> channels;  ///< how many partitions
+    std::map<Partition, PartitionRow> partitions;
+    std::set<std::pair<std::string, SessionId>> subscribers;  ///< of a channel
+    std::map<std::int64_t, DeadMessage> dead_messages;
     ItemId last_item = 0;
     SessionId last_session = 0;
     std::int64_t last_inbox = 0;
+    std::int64_t last_message = 0;
 };
 
 }  // namespace pawl::store::memory

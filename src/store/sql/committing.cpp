@@ -184,7 +184,7 @@ std::unique_ptr<Group> Committing::take_group() {
             return group;
         }
     }
-    return std::make_unique<Group>(database_, interned_, refs_);
+    return std::make_unique<Group>(database_, known_);
 }
 
 void Committing::give_back(std::unique_ptr<Group> group) {

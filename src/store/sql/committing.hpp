@@ -18,9 +18,9 @@ namespace pawl::store::sql {
 /// Thread-safe as far as the database's leases are.
 class Committing {
 public:
-    Committing(Database& database, Interned& interned, InstanceRefs& refs, StrayClaims& strays,
+    Committing(Database& database, const Group::Known& known, StrayClaims& strays,
                ClaimMarks& marks)
-        : database_(database), interned_(interned), refs_(refs), strays_(strays), marks_(marks) {}
+        : database_(database), known_(known), strays_(strays), marks_(marks) {}
 
     void commit(std::span<const Commit> commits, std::span<Answer> answers);
 
@@ -49,8 +49,7 @@ private:
     [[noreturn]] void fail_in_doubt(const Group::Run& run, const Error& error);
 
     Database& database_;
-    Interned& interned_;
-    InstanceRefs& refs_;
+    const Group::Known known_;
     StrayClaims& strays_;
     ClaimMarks& marks_;
     std::atomic<int> wary_{0};  // groups that read first, after one that presumed wrongly

@@ -1,5 +1,7 @@
 #include "store/sql/group.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 
 namespace pawl::store::sql {
@@ -19,6 +21,7 @@ void Group::clear() {
     freed_keys_.clear();
     sessions_.clear();
     recognised_.clear();
+    new_channels_.clear();
     rows_.clear();
 }
 
@@ -246,9 +249,14 @@ void Group::count_mail(const InboxRow& row, GroupRun& run) {
 void Group::accept_messages(const Commit& commit) {
     for (const auto& message : commit.messages) {
         const Envelope& envelope = message.envelope;
-        rows_.messages.add({numbers_->next(*connection_, Number::message),
-                            words_.name(*connection_, message.channel), run_.now,
-                            message.deliver_after, static_cast<int>(message.payload.encoding),
+        const Ref channel = words_.name(*connection_, message.channel);
+        if (!channels_.contains(channel) && std::ranges::count(new_channels_, channel) == 0)
+            new_channels_.push_back(channel);
+        numbers_->next(*connection_, Number::message);  // who watches the counter sees it
+        rows_.messages.add({channel, message.partition ? Value{*message.partition} : Value{},
+                            partition_hash(message), run_.now,
+                            message.deliver_after ? Value{*message.deliver_after} : Value{0},
+                            static_cast<int>(message.payload.encoding), bytes(message.id),
                             given_bytes(message.key), given_text(message.type),
                             given_text(message.recipient), given_text(message.schema),
                             given_bytes(envelope.causation), given_text(envelope.correlation),

@@ -16,6 +16,7 @@
 
 #include "store/commit.hpp"
 #include "store/sql/database.hpp"
+#include "store/sql/declared_channels.hpp"
 #include "store/sql/group_state.hpp"
 #include "store/sql/instance_refs.hpp"
 #include "store/sql/interned.hpp"
@@ -28,10 +29,17 @@ using BrokenChains = std::set<InstanceName>;
 /// Kept from group to group for its memory. Used by one thread at a time.
 class Group {
 public:
-    Group(Database& database, Interned& interned, InstanceRefs& refs)
+    /// What groups of a store learn from each other.
+    struct Known {
+        Interned& interned;
+        InstanceRefs& refs;
+        DeclaredChannels& channels;
+    };
+    Group(Database& database, const Known& known)
         : sql_(database.statements()),
-          words_(interned, sql_),
-          refs_(refs),
+          words_(known.interned, sql_),
+          refs_(known.refs),
+          channels_(known.channels),
           numbers_(database.numbers()) {}
 
     struct Run {
@@ -124,6 +132,8 @@ private:
     const Statements& sql_;
     Words words_;
     InstanceRefs& refs_;
+    DeclaredChannels& channels_;
+    std::vector<Ref> new_channels_;
     std::unique_ptr<Numbers> numbers_;
     Connection* connection_ = nullptr;
     Run run_;

@@ -236,6 +236,7 @@ bool Group::presume_own_items() {
 }
 
 void Group::remember_refs() {
+    for (const Ref channel : new_channels_) channels_.add(channel);
     if (!sql_.presumed) return;
     for (const auto& instance : instances_)
         if (instance.ref != 0)

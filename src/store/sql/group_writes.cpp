@@ -1,5 +1,6 @@
 // What is left of a group once it is judged, written a table at a time.
 #include "base/points.hpp"
+#include "store/outbox.hpp"
 #include "store/sql/group.hpp"
 #include "store/sql/shard.hpp"
 
@@ -26,6 +27,8 @@ void Group::write() {
     connection.post(sql_.endings.add, rows_.endings);
     write_inbox();
     write_mail();
+    for (const Ref channel : new_channels_)
+        connection.run(sql_.channels.add, {channel, default_partitions});
     connection.post(sql_.messages.add, rows_.messages);
     numbers_->end(connection);
     connection.reach(points::group_written);

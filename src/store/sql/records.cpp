@@ -132,13 +132,15 @@ Message read_message(const Row& row) {
     Message out;
     out.position = row.number(0);
     out.at = row.time(1);
-    out.deliver_after = row.maybe_time(2);
+    if (row.number(2) != 0) out.deliver_after = row.time(2);
     out.key = copy(row, 4);
     out.type = copy(row, 5);
     out.recipient = copy(row, 6);
     out.schema = copy(row, 7);
     out.envelope = envelope(row, 8);
     out.payload = payload(row, 13, 3);
+    out.id = uuid(row, 14);
+    out.partition = static_cast<std::int32_t>(row.number(15));
     return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include "store/sql/claiming.hpp"
 #include "store/sql/committing.hpp"
+#include "store/sql/delivering.hpp"
 #include "store/sql/interned.hpp"
 #include "store/sql/reading.hpp"
 #include "store/sql/retaining.hpp"
@@ -95,6 +96,7 @@ public:
         return reading_.messages(channel, after, limit);
     }
 
+    Outbox& outbox() override { return delivering_; }
     std::unique_ptr<Watch> watch() override { return database_->watch(); }
 
 private:
@@ -104,10 +106,12 @@ private:
     InstanceRefs refs_;
     ClaimMarks marks_;
     OpenTransactions open_;
-    Committing committing_{*database_, interned_, refs_, strays_, marks_};
+    DeclaredChannels channels_;
+    Committing committing_{*database_, {interned_, refs_, channels_}, strays_, marks_};
     Claiming claiming_{*database_, interned_, strays_, marks_};
     Reading reading_{*database_, interned_, refs_};
     Retaining retaining_{*database_, interned_};
+    Delivering delivering_{*database_, interned_, channels_};
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 /// The statements in plain SQL; a database overrides what it does better or spells differently.
 #pragma once
 
+#include "store/sql/outbox_statements.hpp"
 #include "store/sql/statements.hpp"
 
 namespace pawl::store::sql {
@@ -277,14 +278,11 @@ inline constexpr Statements standard_statements{
                       "WHERE type = $1 AND id = $2 ORDER BY position LIMIT $3",
               .take = "DELETE FROM pawl_inbox WHERE position = $1 AND type = $2 AND id = $3",
               .clear = "DELETE FROM pawl_inbox WHERE type = $1 AND id = $2"},
-    .messages = {.add = "INSERT INTO pawl_message (position, channel, at, deliver_after, encoding, "
-                        "key, type, recipient, schema, causation, correlation, conversation, "
-                        "tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
-                        "$11, $12, $13, $14, $15)",
-                 .page = "SELECT position, at, deliver_after, encoding, key, type, recipient, "
-                         "schema, causation, correlation, conversation, tenant, trace, payload "
-                         "FROM pawl_message WHERE channel = $1 AND position > $2 "
-                         "ORDER BY position LIMIT $3"},
+    .channels = standard_channels,
+    .partitions = standard_partitions,
+    .subscribers = standard_subscribers,
+    .messages = standard_messages,
+    .dead_messages = standard_dead_messages,
     .sessions = {.add = "INSERT INTO pawl_session (id, until, owner) VALUES ($1, $2, $3)",
                  .find = "SELECT until FROM pawl_session WHERE id = $1",
                  .hold = "SELECT until FROM pawl_session WHERE id = $1",

@@ -144,10 +144,60 @@ struct Statements {
         Statement clear;  ///< bulk (type, id)
     } inbox;
 
+    struct Channels {
+        Statement add;   ///< (ref, partitions): unless it is there
+        Statement find;  ///< (ref): partitions
+        Statement lock;  ///< the same, and locks the row
+        Statement set;   ///< (ref, partitions)
+        /// Nobody publishes until the commit, and who has is waited for. Not where `lock`, or the
+        /// turn to write, does that.
+        std::optional<Statement> quiesce;
+    } channels;
+
+    struct Partitions {
+        Statement add;        ///< bulk (channel, part): unless it is there
+        Statement remove;     ///< (channel)
+        Statement held;       ///< (channel, session): which
+        Statement free;       ///< (channel, now, limit): those that no live session has; locked
+        Statement take;       ///< bulk (channel, part, session, fence)
+        Statement rows;       ///< bulk (channel, part): sequence, attempts, retry_at, stopped, ...
+        Statement hold;       ///< bulk (channel, part, fence): something where it is so; locked
+        Statement advance;    ///< bulk (channel, part, sequence, attempts, retry_at, stopped, ...)
+        Statement give_back;  ///< bulk (channel, part, fence)
+        Statement depths;     ///< (channel): part, sequence, attempts, stopped, error, session
+        Statement resume;     ///< (channel): those that stopped are taken anew
+    } partitions;
+
+    struct Subscribers {
+        Statement add;     ///< (channel, session): unless it is there
+        Statement count;   ///< (channel, now): those that live
+        Statement forget;  ///< (channel): those whose session is gone
+    } subscribers;
+
+    /// Their columns are read by `read_message`.
     struct Messages {
-        Statement add;  ///< bulk
+        Statement add;  ///< bulk (channel, part or NULL, hash, ...)
         Statement page;
+        Statement next;       ///< bulk (channel, part, limit): those that are due, in order
+        Statement rows;       ///< bulk (position)
+        Statement remove;     ///< bulk (position)
+        Statement ripen;      ///< bulk (channel, part, now): those that became due
+        Statement first_due;  ///< bulk (channel, part): when the first is due; 0: now
+        Statement waiting;    ///< (channel): part, how many, the oldest
+        Statement any;        ///< (channel): one, if there is one
+        Statement find;       ///< bulk (id): something where it is there
     } messages;
+
+    struct DeadMessages {
+        Statement bury;       ///< bulk (position, sequence, attempts, reason, now): copies it
+        Statement page;       ///< (after, now, then what is filtered, limit)
+        Statement lock;       ///< bulk (position): locks them
+        Statement reprocess;  ///< bulk (position, until)
+        Statement settle;     ///< bulk (position, status, reason or NULL)
+        Statement count;      ///< as page
+        Statement clean_up;   ///< (died before, limit)
+        Statement find;       ///< bulk (id)
+    } dead_messages;
 
     /// Each raises a Collision unless all of its rows are as they are presumed, and locks them.
     /// Where they are there, a group that nobody is in the way of needs one round trip.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/sql/mariadb/item_statements.hpp"
+#include "store/sql/mariadb/outbox_statements.hpp"
 #include "store/sql/standard_statements.hpp"
 
 namespace pawl::store::sql::mariadb {
@@ -161,14 +162,11 @@ constexpr void set_mail(Statements& s) {
            AND ($4 IS NULL OR l.name = $4) AND ($6 IS NULL OR n.id = $6)
          ORDER BY e.item LIMIT $5)";
     s.endings.vacuum = "DELETE FROM pawl_ending WHERE at < $1 ORDER BY at LIMIT $2";
-    s.messages.add =
-        "INSERT INTO pawl_message (position, channel, at, deliver_after, encoding, `key`, type, "
-        "recipient, `schema`, causation, correlation, conversation, tenant, trace, payload) "
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
-    s.messages.page =
-        "SELECT position, at, deliver_after, encoding, `key`, type, recipient, `schema`, "
-        "causation, correlation, conversation, tenant, trace, payload "
-        "FROM pawl_message WHERE channel = $1 AND position > $2 ORDER BY position LIMIT $3";
+    s.channels = channels;
+    s.partitions = partitions;
+    s.subscribers = subscribers;
+    s.messages = messages;
+    s.dead_messages = dead_messages;
 }
 
 // Shared locks on the second index alone go together with the renewal of the lease, and keep away

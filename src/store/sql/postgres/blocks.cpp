@@ -15,11 +15,10 @@ const char* sequence_of(Number sort) {
             return "item_block";
         case Number::inbox:
             return "inbox_block";
-        case Number::message:
-            return "message_block";
         case Number::session:
             return "session_block";
         case Number::position:
+        case Number::message:
             break;  // the server gives them
     }
     return nullptr;
@@ -47,7 +46,7 @@ std::int64_t Blocks::next(PostgresConnection& connection, Number sort) {
 }
 
 std::int64_t BlockNumbers::next(Connection& connection, Number sort) {
-    if (sort == Number::position) return 0;
+    if (sort == Number::position || sort == Number::message) return 0;
     return blocks_.next(static_cast<PostgresConnection&>(connection), sort);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "store/sql/postgres/item_statements.hpp"
+#include "store/sql/postgres/outbox_statements.hpp"
 #include "store/sql/postgres/presumed_statements.hpp"
 #include "store/sql/statements.hpp"
 
@@ -278,16 +279,11 @@ inline constexpr Statements statements{
               .clear = R"(
             DELETE FROM pawl_inbox b USING unnest($1::bigint[], $2::bytea[]) AS k (type, id)
              WHERE b.type = k.type AND b.id = k.id)"},
-    .messages = {.add = R"(
-            INSERT INTO pawl_message (position, channel, at, deliver_after, encoding, key, type,
-                   recipient, schema, causation, correlation, conversation, tenant, trace, payload)
-            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
-                   $5::smallint[], $6::bytea[], $7::text[], $8::text[], $9::text[], $10::bytea[],
-                   $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[]))",
-                 .page = "SELECT position, at, deliver_after, encoding, key, type, recipient, "
-                         "schema, causation, correlation, conversation, tenant, trace, payload "
-                         "FROM pawl_message WHERE channel = $1::bigint AND position > $2::bigint "
-                         "ORDER BY position LIMIT $3::bigint"},
+    .channels = channels,
+    .partitions = partitions,
+    .subscribers = subscribers,
+    .messages = messages,
+    .dead_messages = dead_messages,
     .presumed = presumed_statements,
     .sessions =
         {.add = "INSERT INTO pawl_session (id, until, owner) "

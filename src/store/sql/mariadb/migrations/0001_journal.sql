@@ -19,7 +19,11 @@
 --   pawl_ending       items whose input changed nothing: rejected, or the instance was finished
 --
 --   pawl_inbox        inputs that wait for their instance
---   pawl_message      the ordered outbox as it is published
+--   pawl_message      the ordered outbox: what is published and not delivered yet
+--   pawl_channel      how many partitions a channel has
+--   pawl_partition    where a partition stands, and the session that delivers it
+--   pawl_subscriber   sessions that take part in delivering a channel
+--   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
 --   pawl_counter      the last number given out of each sort: numbers are never used twice
@@ -249,23 +253,80 @@ CREATE TABLE IF NOT EXISTS pawl_inbox (
     KEY pawl_inbox_of_instance (type, id)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+CREATE TABLE IF NOT EXISTS pawl_channel (
+    ref        BIGINT PRIMARY KEY,           -- pawl_name
+    partitions INT NOT NULL
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- Positions are given when a row is added: whoever publishes after another's commit gets the higher
+-- one.
 CREATE TABLE IF NOT EXISTS pawl_message (
-    position      BIGINT PRIMARY KEY,
-    channel       BIGINT NOT NULL,           -- pawl_name
-    at            BIGINT NOT NULL,
-    deliver_after BIGINT,
-    encoding      TINYINT NOT NULL,
-    `key`         VARBINARY(255),
-    type          VARCHAR(255),
-    recipient     VARCHAR(255),
-    `schema`      VARCHAR(255),
-    causation     BINARY(16),
-    correlation   VARCHAR(255),
-    conversation  VARCHAR(255),
-    tenant        VARCHAR(255),
-    trace         VARCHAR(255),
-    payload       LONGBLOB NOT NULL,
-    KEY pawl_message_of_channel (channel)
+    position     BIGINT AUTO_INCREMENT PRIMARY KEY,
+    channel      BIGINT NOT NULL,            -- pawl_channel
+    part         INT NOT NULL,
+    at           BIGINT NOT NULL,
+    due_at       BIGINT NOT NULL,            -- 0: at once
+    encoding     TINYINT NOT NULL,
+    id           BINARY(16) NOT NULL,
+    `key`        VARBINARY(255),
+    type         VARCHAR(255),
+    recipient    VARCHAR(255),
+    `schema`     VARCHAR(255),
+    causation    BINARY(16),
+    correlation  VARCHAR(255),
+    conversation VARCHAR(255),
+    tenant       VARCHAR(255),
+    trace        VARCHAR(255),
+    payload      LONGBLOB NOT NULL,
+    KEY pawl_message_of_partition (channel, part, due_at),
+    KEY pawl_message_by_id (id)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS pawl_partition (
+    channel  BIGINT NOT NULL,
+    part     INT NOT NULL,
+    sequence BIGINT NOT NULL DEFAULT 0,      -- of the last message that is done
+    attempts INT NOT NULL DEFAULT 0,         -- begun at the first of the batch
+    session  BIGINT,
+    fence    BIGINT,
+    retry_at BIGINT,
+    stopped  TINYINT NOT NULL DEFAULT 0,
+    error    LONGTEXT,
+    batch    LONGBLOB,                       -- positions that have the next numbers, eight bytes each
+    PRIMARY KEY (channel, part)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS pawl_subscriber (
+    channel BIGINT NOT NULL,
+    session BIGINT NOT NULL,
+    PRIMARY KEY (channel, session)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+CREATE TABLE IF NOT EXISTS pawl_dead_message (
+    position     BIGINT PRIMARY KEY,         -- that it had in pawl_message
+    channel      BIGINT NOT NULL,
+    part         INT NOT NULL,
+    sequence     BIGINT NOT NULL,
+    attempts     INT NOT NULL,
+    status       TINYINT NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded
+    until        BIGINT,                     -- of status 1
+    died_at      BIGINT NOT NULL,
+    at           BIGINT NOT NULL,
+    encoding     TINYINT NOT NULL,
+    id           BINARY(16) NOT NULL,
+    `key`        VARBINARY(255),
+    type         VARCHAR(255),
+    recipient    VARCHAR(255),
+    `schema`     VARCHAR(255),
+    causation    BINARY(16),
+    correlation  VARCHAR(255),
+    conversation VARCHAR(255),
+    tenant       VARCHAR(255),
+    trace        VARCHAR(255),
+    reason       LONGTEXT NOT NULL,
+    payload      LONGBLOB NOT NULL,
+    KEY pawl_dead_message_of_channel (channel),
+    KEY pawl_dead_message_by_id (id)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader) VALUES (1, 'pawl', 1, 1)

@@ -20,7 +20,11 @@
 --   pawl_ending       items whose input changed nothing: rejected, or the instance was finished
 --
 --   pawl_inbox        inputs that wait for their instance
---   pawl_message      the ordered outbox as it is published
+--   pawl_message      the ordered outbox: what is published and not delivered yet
+--   pawl_channel      how many partitions a channel has
+--   pawl_partition    where a partition stands, and the session that delivers it
+--   pawl_subscriber   sessions that take part in delivering a channel
+--   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
 --   pawl_meta         which schema this is, and the oldest program that may use it
@@ -44,7 +48,6 @@ CREATE TABLE pawl_meta (
 CREATE SEQUENCE pawl_instance_block INCREMENT BY 1024;
 CREATE SEQUENCE pawl_item_block INCREMENT BY 1024;
 CREATE SEQUENCE pawl_inbox_block INCREMENT BY 1024;
-CREATE SEQUENCE pawl_message_block INCREMENT BY 1024;
 CREATE SEQUENCE pawl_session_block INCREMENT BY 1024;
 
 CREATE TABLE pawl_name (
@@ -236,24 +239,83 @@ CREATE TABLE pawl_inbox (
 );
 CREATE INDEX inbox_of_instance ON pawl_inbox (type, id, position);
 
-CREATE TABLE pawl_message (
-    position      bigint PRIMARY KEY,
-    channel       bigint NOT NULL,              -- pawl_name
-    at            bigint NOT NULL,
-    deliver_after bigint,
-    encoding      smallint NOT NULL,
-    key           bytea,
-    type          text COLLATE "C",
-    recipient     text COLLATE "C",
-    schema        text COLLATE "C",
-    causation     bytea,
-    correlation   text COLLATE "C",
-    conversation  text COLLATE "C",
-    tenant        text COLLATE "C",
-    trace         text COLLATE "C",
-    payload       bytea NOT NULL
+CREATE TABLE pawl_channel (
+    ref        bigint PRIMARY KEY,              -- pawl_name
+    partitions integer NOT NULL
 );
-CREATE INDEX message_of_channel ON pawl_message (channel, position);
+
+-- Rows are short-lived, and positions are given by the server: whoever publishes after another's
+-- commit gets the higher one.
+CREATE TABLE pawl_message (
+    position     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    channel      bigint NOT NULL,               -- pawl_channel
+    at           bigint NOT NULL,
+    due_at       bigint NOT NULL,               -- 0: at once
+    part         integer NOT NULL,
+    encoding     smallint NOT NULL,
+    id           bytea NOT NULL,
+    key          bytea,
+    type         text COLLATE "C",
+    recipient    text COLLATE "C",
+    schema       text COLLATE "C",
+    causation    bytea,
+    correlation  text COLLATE "C",
+    conversation text COLLATE "C",
+    tenant       text COLLATE "C",
+    trace        text COLLATE "C",
+    payload      bytea NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+        autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX message_of_partition ON pawl_message (channel, part, due_at, position);
+CREATE INDEX message_by_id ON pawl_message (id);
+
+CREATE TABLE pawl_partition (
+    channel  bigint NOT NULL,
+    part     integer NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,        -- begun at the first of the batch
+    sequence bigint NOT NULL DEFAULT 0,         -- of the last message that is done
+    session  bigint,
+    fence    bigint,
+    retry_at bigint,
+    stopped  smallint NOT NULL DEFAULT 0,
+    error    text COLLATE "C",
+    batch    bytea,                             -- positions that have the next numbers, eight bytes each
+    PRIMARY KEY (channel, part)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100,
+        autovacuum_vacuum_cost_delay = 0);
+
+CREATE TABLE pawl_subscriber (
+    channel bigint NOT NULL,
+    session bigint NOT NULL,
+    PRIMARY KEY (channel, session)
+);
+
+CREATE TABLE pawl_dead_message (
+    position     bigint PRIMARY KEY,            -- that it had in pawl_message
+    channel      bigint NOT NULL,
+    at           bigint NOT NULL,
+    sequence     bigint NOT NULL,
+    died_at      bigint NOT NULL,
+    until        bigint,                        -- of status 1
+    part         integer NOT NULL,
+    attempts     integer NOT NULL,
+    status       smallint NOT NULL DEFAULT 0,   -- 1 reprocessing, 2 resolved, 3 discarded
+    encoding     smallint NOT NULL,
+    id           bytea NOT NULL,
+    key          bytea,
+    type         text COLLATE "C",
+    recipient    text COLLATE "C",
+    schema       text COLLATE "C",
+    causation    bytea,
+    correlation  text COLLATE "C",
+    conversation text COLLATE "C",
+    tenant       text COLLATE "C",
+    trace        text COLLATE "C",
+    reason       text COLLATE "C" NOT NULL,
+    payload      bytea NOT NULL
+);
+CREATE INDEX dead_message_of_channel ON pawl_dead_message (channel, position);
+CREATE INDEX dead_message_by_id ON pawl_dead_message (id);
 
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader, system_identifier)
 SELECT 1, 'pawl', 1, 1, system_identifier FROM pg_control_system();

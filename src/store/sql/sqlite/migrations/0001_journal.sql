@@ -19,7 +19,11 @@
 --   pawl_ending       items whose input changed nothing: rejected, or the instance was finished
 --
 --   pawl_inbox        inputs that wait for their instance
---   pawl_message      the ordered outbox as it is published
+--   pawl_message      the ordered outbox: what is published and not delivered yet
+--   pawl_channel      how many partitions a channel has
+--   pawl_partition    where a partition stands, and the session that delivers it
+--   pawl_subscriber   sessions that take part in delivering a channel
+--   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
 --   pawl_counter      the last number given out of each sort: numbers are never used twice
@@ -231,23 +235,79 @@ CREATE TABLE pawl_inbox (
 );
 CREATE INDEX pawl_inbox_of_instance ON pawl_inbox (type, id);
 
-CREATE TABLE pawl_message (
-    position      INTEGER PRIMARY KEY,
-    channel       INTEGER NOT NULL,          -- pawl_name
-    at            INTEGER NOT NULL,
-    deliver_after INTEGER,
-    encoding      INTEGER NOT NULL,
-    key           BLOB,
-    type          TEXT,
-    recipient     TEXT,
-    schema        TEXT,
-    causation     BLOB,
-    correlation   TEXT,
-    conversation  TEXT,
-    tenant        TEXT,
-    trace         TEXT,
-    payload       BLOB NOT NULL
+CREATE TABLE pawl_channel (
+    ref        INTEGER PRIMARY KEY,          -- pawl_name
+    partitions INTEGER NOT NULL
 );
-CREATE INDEX pawl_message_of_channel ON pawl_message (channel);
+
+-- A position is never used twice, also not after a removal.
+CREATE TABLE pawl_message (
+    position     INTEGER PRIMARY KEY AUTOINCREMENT,
+    channel      INTEGER NOT NULL,           -- pawl_channel
+    part         INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    due_at       INTEGER NOT NULL,           -- 0: at once
+    encoding     INTEGER NOT NULL,
+    id           BLOB NOT NULL,
+    key          BLOB,
+    type         TEXT,
+    recipient    TEXT,
+    schema       TEXT,
+    causation    BLOB,
+    correlation  TEXT,
+    conversation TEXT,
+    tenant       TEXT,
+    trace        TEXT,
+    payload      BLOB NOT NULL
+);
+CREATE INDEX pawl_message_of_partition ON pawl_message (channel, part, due_at);
+CREATE INDEX pawl_message_by_id ON pawl_message (id);
+
+CREATE TABLE pawl_partition (
+    channel  INTEGER NOT NULL,
+    part     INTEGER NOT NULL,
+    sequence INTEGER NOT NULL DEFAULT 0,     -- of the last message that is done
+    attempts INTEGER NOT NULL DEFAULT 0,     -- begun at the first of the batch
+    session  INTEGER,
+    fence    INTEGER,
+    retry_at INTEGER,
+    stopped  INTEGER NOT NULL DEFAULT 0,
+    error    TEXT,
+    batch    BLOB,                           -- positions that have the next numbers, eight bytes each
+    PRIMARY KEY (channel, part)
+) WITHOUT ROWID;
+
+CREATE TABLE pawl_subscriber (
+    channel INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    PRIMARY KEY (channel, session)
+) WITHOUT ROWID;
+
+CREATE TABLE pawl_dead_message (
+    position     INTEGER PRIMARY KEY,        -- that it had in pawl_message
+    channel      INTEGER NOT NULL,
+    part         INTEGER NOT NULL,
+    sequence     INTEGER NOT NULL,
+    attempts     INTEGER NOT NULL,
+    status       INTEGER NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded
+    until        INTEGER,                    -- of status 1
+    died_at      INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    encoding     INTEGER NOT NULL,
+    id           BLOB NOT NULL,
+    key          BLOB,
+    type         TEXT,
+    recipient    TEXT,
+    schema       TEXT,
+    causation    BLOB,
+    correlation  TEXT,
+    conversation TEXT,
+    tenant       TEXT,
+    trace        TEXT,
+    reason       TEXT NOT NULL,
+    payload      BLOB NOT NULL
+);
+CREATE INDEX pawl_dead_message_of_channel ON pawl_dead_message (channel);
+CREATE INDEX pawl_dead_message_by_id ON pawl_dead_message (id);
 
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader) VALUES (1, 'pawl', 1, 1);

@@ -1,0 +1,417 @@
+#include "store/sql/delivering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <pawl/error.hpp>
+#include <unordered_set>
+
+#include "store/sql/cursor.hpp"
+#include "store/sql/records.hpp"
+#include "store/sql/transacting.hpp"
+
+namespace pawl::store::sql {
+namespace {
+
+// Eight bytes each, the highest first.
+std::string packed(const std::vector<std::int64_t>& positions) {
+    std::string out;
+    out.reserve(positions.size() * 8);
+    for (const auto position : positions)
+        for (int shift = 56; shift >= 0; shift -= 8)
+            out.push_back(static_cast<char>(static_cast<std::uint64_t>(position) >> shift & 0xff));
+    return out;
+}
+
+std::vector<std::int64_t> unpacked(std::string_view bytes) {
+    std::vector<std::int64_t> positions(bytes.size() / 8);
+    for (std::size_t i = 0; i < positions.size() * 8; ++i) {
+        const auto number = static_cast<std::uint64_t>(positions[i / 8]) << 8 |
+                            static_cast<unsigned char>(bytes[i]);
+        positions[i / 8] = static_cast<std::int64_t>(number);
+    }
+    return positions;
+}
+
+Rows rows_of(std::span<const std::int64_t> positions) {
+    Rows rows;
+    for (const auto position : positions) rows.add({position});
+    return rows;
+}
+
+}  // namespace
+
+std::optional<Ref> Delivering::find(Connection& connection, const std::string& channel) {
+    return interned_.find(connection, std::string_view{channel});
+}
+
+std::int32_t Delivering::declare_in(Connection& connection, Ref ref, std::int32_t partitions) {
+    connection.run(sql_.channels.add, {ref, partitions == 0 ? default_partitions : partitions});
+    std::int32_t there = 0;
+    connection.query(sql_.channels.lock, {ref},
+                     [&](const Row& row) { there = static_cast<std::int32_t>(row.number(0)); });
+    Rows parts;
+    for (std::int32_t part = 0; part < there; ++part) parts.add({ref, part});
+    connection.run(sql_.partitions.add, parts);
+    return there;
+}
+
+std::int32_t Delivering::declare(const std::string& channel, std::int32_t partitions) {
+    Words words{interned_, sql_};
+    Ref ref = 0;
+    const auto there = in_write(database_, Purpose::group, [&](Connection& connection) {
+        words.forget();
+        ref = words.name(connection, channel);
+        return declare_in(connection, ref, partitions);
+    });
+    words.keep();
+    declared_.add(ref);
+    if (partitions != 0 && partitions != there)
+        throw Error{Code::invalid,
+                    fmt::format("channel \"{}\" has {} partitions, not {}: the number is changed "
+                                "by Engine::repartition, once the channel is empty",
+                                channel, there, partitions)};
+    return there;
+}
+
+bool Delivering::repartition(const std::string& channel, std::int32_t partitions) {
+    declare(channel, 0);
+    const bool changed = in_write(database_, Purpose::group, [&](Connection& connection) {
+        const Ref ref = *find(connection, channel);
+        // Whoever publishes waits for this, or is waited for.
+        if (sql_.channels.quiesce) connection.run(*sql_.channels.quiesce);
+        connection.query(sql_.channels.lock, {ref}, [](const Row&) {});
+        bool empty = true;
+        connection.query(sql_.messages.any, {ref}, [&](const Row&) { empty = false; });
+        if (!empty) return false;
+        connection.run(sql_.partitions.remove, {ref});
+        connection.run(sql_.channels.set, {ref, partitions});
+        declare_in(connection, ref, partitions);
+        return true;
+    });
+    if (changed) database_.announce();
+    return changed;
+}
+
+Ownership Delivering::own(const Claim& claim, const std::string& channel) {
+    return in_write(database_, Purpose::claim, [&](Connection& connection) {
+        const Time now = database_.now();
+        Ownership got;
+        const auto ref = find(connection, channel);
+        if (!ref) return got;
+        connection.run(sql_.subscribers.add, {*ref, claim.session});
+        connection.run(sql_.subscribers.forget, {*ref});
+        std::int64_t partitions = 0;
+        std::int64_t processes = 0;
+        connection.query(sql_.channels.find, {*ref},
+                         [&](const Row& row) { partitions = row.number(0); });
+        connection.query(sql_.subscribers.count, {*ref, now},
+                         [&](const Row& row) { processes = row.number(0); });
+        processes = std::max<std::int64_t>(processes, 1);
+        got.share = static_cast<std::size_t>((partitions + processes - 1) / processes);
+        const auto take = [&](std::vector<std::int32_t>& into) {
+            return
+                [&](const Row& row) { into.push_back(static_cast<std::int32_t>(row.number(0))); };
+        };
+        connection.query(sql_.partitions.held, {*ref, claim.session}, take(got.held));
+        std::vector<std::int32_t> free;
+        if (got.held.size() < got.share)
+            connection.query(sql_.partitions.free,
+                             {*ref, now, static_cast<std::int64_t>(got.share - got.held.size())},
+                             take(free));
+        if (free.empty()) return got;
+        Rows rows;
+        for (const auto part : free) rows.add({*ref, part, claim.session, claim.fence});
+        connection.run(sql_.partitions.take, rows);
+        got.taken = read(connection, *ref, channel, free);
+        got.held.insert(got.held.end(), free.begin(), free.end());
+        return got;
+    });
+}
+
+std::vector<OwnedPartition> Delivering::read(Connection& connection, Ref ref,
+                                             const std::string& channel,
+                                             const std::vector<std::int32_t>& parts) {
+    Rows keys;
+    for (const auto part : parts) keys.add({ref, part});
+    std::vector<OwnedPartition> owned(parts.size());
+    Rows positions;
+    std::vector<std::pair<std::size_t, std::size_t>> places;
+    std::vector<std::vector<std::int64_t>> batches(parts.size());
+    connection.query(sql_.partitions.rows, keys, [&](std::size_t key, const Row& row) {
+        auto& one = owned[key];
+        one.partition = {channel, parts[key]};
+        one.sequence = row.number(0);
+        one.attempts = static_cast<std::int32_t>(row.number(1));
+        one.retry_at = row.maybe_time(2);
+        if (row.number(3) != 0) one.stopped = std::string{row.view(4)};
+        batches[key] = unpacked(row.view(5));
+    });
+    for (std::size_t at = 0; at < batches.size(); ++at)
+        for (const auto position : batches[at]) {
+            positions.add({position});
+            places.emplace_back(at, owned[at].batch.size());
+            owned[at].batch.emplace_back();
+        }
+    connection.query(sql_.messages.rows, positions, [&](std::size_t key, const Row& row) {
+        auto& message = owned[places[key].first].batch[places[key].second];
+        message = read_message(row);
+        message.channel = channel;
+    });
+    return owned;
+}
+
+void Delivering::disown(std::span<const Partition> partitions, Fence fence) {
+    in_write(database_, Purpose::claim, [&](Connection& connection) {
+        Rows rows;
+        for (const auto& partition : partitions)
+            if (const auto ref = find(connection, partition.channel))
+                rows.add({*ref, partition.index, fence});
+        return connection.run(sql_.partitions.give_back, rows);
+    });
+    database_.announce();
+}
+
+std::vector<bool> Delivering::hold(Connection& connection, std::span<const Advance> all,
+                                   const std::vector<Ref>& refs) {
+    Rows rows;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        rows.add({refs[i], all[i].partition.index, all[i].fence});
+    std::vector<bool> held(all.size());
+    connection.query(sql_.partitions.hold, rows,
+                     [&](std::size_t key, const Row&) { held[key] = true; });
+    return held;
+}
+
+std::vector<std::optional<Time>> Delivering::look(std::span<const Partition> partitions) {
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<std::optional<Time>> due(partitions.size());
+        Rows keys;
+        for (const auto& partition : partitions)
+            keys.add({find(connection, partition.channel).value_or(0), partition.index});
+        connection.query(sql_.messages.first_due, keys,
+                         [&](std::size_t key, const Row& row) { due[key] = row.maybe_time(0); });
+        return due;
+    });
+}
+
+std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
+    return in_write(database_, Purpose::group, [&](Connection& connection) {
+        const Time now = database_.now();
+        std::vector<Advanced> answers(all.size());
+        std::vector<Ref> refs;
+        for (const auto& one : all)
+            refs.push_back(find(connection, one.partition.channel).value_or(0));
+        const auto held = hold(connection, all, refs);
+        Rows done, buried, ripe, wanted;
+        std::vector<std::size_t> wants;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            answers[i].lost = !held[i];
+            if (!held[i]) continue;
+            for (const auto position : all[i].done) done.add({position});
+            for (const auto& burial : all[i].buried)
+                buried.add(
+                    {burial.position, burial.sequence, burial.attempts, text(burial.reason), now});
+            if (all[i].fetch == 0) continue;
+            wants.push_back(i);
+            ripe.add({refs[i], all[i].partition.index, now});
+            // Those that are left are among what is found.
+            wanted.add({refs[i], all[i].partition.index,
+                        static_cast<std::int64_t>(all[i].fetch + all[i].left.size())});
+        }
+        connection.post(sql_.dead_messages.bury, buried);
+        connection.post(sql_.messages.remove, done);
+        connection.post(sql_.messages.ripen, ripe);
+        connection.query(sql_.messages.next, wanted, [&](std::size_t key, const Row& row) {
+            const Advance& one = all[wants[key]];
+            auto& fetched = answers[wants[key]].fetched;
+            if (fetched.size() == one.fetch || std::ranges::count(one.left, row.number(0)) > 0)
+                return;
+            fetched.push_back(read_message(row));
+            fetched.back().channel = one.partition.channel;
+        });
+        Rows moved;
+        std::vector<std::string> batches(all.size());
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const Advance& one = all[i];
+            if (!held[i]) continue;
+            auto positions = one.left;
+            for (const auto& message : answers[i].fetched) positions.push_back(message.position);
+            batches[i] = packed(positions);
+            const bool begun = one.left.empty() && !answers[i].fetched.empty();
+            moved.add({refs[i], one.partition.index, one.sequence, begun ? 1 : one.attempts,
+                       one.retry_at, one.stopped ? 1 : 0, one.error ? text(*one.error) : Value{},
+                       given_bytes(batches[i])});
+        }
+        connection.post(sql_.partitions.advance, moved);
+        return answers;
+    });
+}
+
+bool Delivering::advance_in(Connection& connection, const Advance& one) {
+    const Ref ref = find(connection, one.partition.channel).value_or(0);
+    if (!hold(connection, {&one, 1}, {ref}).front()) return false;
+    Rows buried, moved;
+    for (const auto& burial : one.buried)
+        buried.add({burial.position, burial.sequence, burial.attempts, text(burial.reason),
+                    database_.now()});
+    connection.post(sql_.dead_messages.bury, buried);
+    connection.post(sql_.messages.remove, rows_of(one.done));
+    const auto batch = packed(one.left);
+    moved.add({ref, one.partition.index, one.sequence, one.attempts, one.retry_at,
+               one.stopped ? 1 : 0, one.error ? text(*one.error) : Value{}, given_bytes(batch)});
+    connection.post(sql_.partitions.advance, moved);
+    return true;
+}
+
+std::vector<PartitionDepth> Delivering::depths(const std::string& channel) {
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<PartitionDepth> depths;
+        const auto ref = find(connection, channel);
+        if (!ref) return depths;
+        connection.query(sql_.partitions.depths, {*ref}, [&](const Row& row) {
+            auto& one = depths.emplace_back();
+            one.partition = {channel, static_cast<std::int32_t>(row.number(0))};
+            one.sequence = row.number(1);
+            one.attempts = static_cast<std::int32_t>(row.number(2));
+            one.stopped = row.number(3) != 0;
+            if (!row.is_null(4)) one.error = std::string{row.view(4)};
+            one.owner = row.number(5);
+        });
+        // Messages of a channel that nobody has subscribed to yet have no partition row.
+        connection.query(sql_.messages.waiting, {*ref}, [&](const Row& row) {
+            const auto part = static_cast<std::int32_t>(row.number(0));
+            auto at = std::ranges::find(depths, part,
+                                        [](const PartitionDepth& d) { return d.partition.index; });
+            if (at == depths.end()) {
+                depths.push_back({.partition = {channel, part}});
+                at = std::prev(depths.end());
+            }
+            at->waiting = row.number(1);
+            at->oldest = row.time(2);
+        });
+        std::ranges::sort(depths, {}, &PartitionDepth::partition);
+        return depths;
+    });
+}
+
+std::vector<Delivered> Delivering::delivered(std::span<const Uuid> messages) {
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<Delivered> found(messages.size(), Delivered::yes);
+        Rows ids;
+        for (const auto& id : messages) ids.add({bytes(id)});
+        connection.query(sql_.dead_messages.find, ids,
+                         [&](std::size_t key, const Row&) { found[key] = Delivered::dead; });
+        connection.query(sql_.messages.find, ids,
+                         [&](std::size_t key, const Row&) { found[key] = Delivered::no; });
+        return found;
+    });
+}
+
+std::int64_t Delivering::resume(const std::string& channel) {
+    const auto resumed =
+        in_write(database_, Purpose::group, [&](Connection& connection) -> std::int64_t {
+            const auto ref = find(connection, channel);
+            return ref ? connection.run(sql_.partitions.resume, {*ref}) : 0;
+        });
+    database_.announce();
+    return resumed;
+}
+
+std::vector<DeadMessage> Delivering::find_dead(Connection& connection,
+                                               const DeadMessageFilter& filter) {
+    std::vector<DeadMessage> found;
+    Value channel;
+    if (!filter.channel.empty()) {
+        const auto ref = find(connection, filter.channel);
+        if (!ref) return found;
+        channel = *ref;
+    }
+    const std::unordered_set<std::int64_t> wanted{filter.positions.begin(), filter.positions.end()};
+    std::vector<Ref> channels;
+    // Those that are named may be far apart.
+    const auto limit = wanted.empty() ? limit_of(filter.limit) : no_limit;
+    connection.query(
+        sql_.dead_messages.page,
+        {filter.after, database_.now(), channel,
+         filter.partition ? Value{*filter.partition} : Value{}, given_text(filter.type),
+         given_text(filter.reason), filter.died_from, filter.died_before,
+         filter.status ? Value{static_cast<int>(*filter.status)} : Value{}, limit},
+        [&](const Row& row) {
+            if (found.size() == filter.limit ||
+                (!wanted.empty() && !wanted.contains(row.number(0))))
+                return;
+            DeadMessage dead;
+            dead.message = read_message(row);
+            dead.sequence = row.number(16);
+            dead.attempts = static_cast<std::int32_t>(row.number(17));
+            dead.reason = std::string{row.view(18)};
+            dead.died_at = row.time(19);
+            dead.status = static_cast<DeadStatus>(row.number(20));
+            if (dead.status == DeadStatus::reprocessing) dead.until = row.maybe_time(21);
+            channels.push_back(row.number(22));
+            found.push_back(std::move(dead));
+        });
+    for (std::size_t i = 0; i < found.size(); ++i)
+        found[i].message.channel = interned_.name(connection, channels[i]);
+    return found;
+}
+
+std::vector<DeadMessage> Delivering::dead(const DeadMessageFilter& filter) {
+    return in_read(database_,
+                   [&](Connection& connection) { return find_dead(connection, filter); });
+}
+
+std::int64_t Delivering::count_dead(const DeadMessageFilter& filter) {
+    auto all = filter;
+    all.limit = std::numeric_limits<std::size_t>::max();
+    return in_read(database_, [&](Connection& connection) {
+        return static_cast<std::int64_t>(find_dead(connection, all).size());
+    });
+}
+
+std::vector<DeadMessage> Delivering::reprocess(const DeadMessageFilter& filter, Time until) {
+    auto pending = filter;
+    pending.status = DeadStatus::pending;
+    return in_write(database_, Purpose::group, [&](Connection& connection) {
+        const Time now = database_.now();
+        auto found = find_dead(connection, pending);
+        Rows positions;
+        for (const auto& dead : found) positions.add({dead.message.position});
+        // Somebody may have taken them since they were found.
+        std::vector<bool> is_free(found.size());
+        connection.query(sql_.dead_messages.lock, positions, [&](std::size_t key, const Row& row) {
+            is_free[key] = row.number(0) == 0 || (row.number(0) == 1 && row.time(1) <= now);
+        });
+        Rows rows;
+        std::vector<DeadMessage> taken;
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            if (!is_free[i]) continue;
+            rows.add({found[i].message.position, until});
+            found[i].status = DeadStatus::reprocessing;
+            found[i].until = until;
+            taken.push_back(std::move(found[i]));
+        }
+        connection.run(sql_.dead_messages.reprocess, rows);
+        return taken;
+    });
+}
+
+std::int64_t Delivering::settle_dead(std::span<const std::int64_t> positions, DeadStatus status,
+                                     const std::string& reason) {
+    return in_write(database_, Purpose::group, [&](Connection& connection) {
+        Rows rows;
+        for (const auto position : positions)
+            rows.add({position, static_cast<int>(status), given_text(reason)});
+        return connection.run(sql_.dead_messages.settle, rows);
+    });
+}
+
+std::int64_t Delivering::clean_up_dead(Time before, std::size_t limit) {
+    return in_write(database_, Purpose::group, [&](Connection& connection) {
+        return connection.run(sql_.dead_messages.clean_up, {before, limit_of(limit)});
+    });
+}
+
+}  // namespace pawl::store::sql

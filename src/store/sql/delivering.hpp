@@ -1,0 +1,58 @@
+/// The ordered outbox on SQL: who has which partition, and how far it is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/outbox.hpp"
+#include "store/sql/database.hpp"
+#include "store/sql/declared_channels.hpp"
+#include "store/sql/interned.hpp"
+
+namespace pawl::store::sql {
+
+class Delivering final : public Outbox {
+public:
+    Delivering(Database& database, Interned& interned, DeclaredChannels& declared)
+        : database_(database),
+          sql_(database.statements()),
+          interned_(interned),
+          declared_(declared) {}
+
+    std::int32_t declare(const std::string& channel, std::int32_t partitions) override;
+    bool repartition(const std::string& channel, std::int32_t partitions) override;
+
+    Ownership own(const Claim& claim, const std::string& channel) override;
+    void disown(std::span<const Partition> partitions, Fence fence) override;
+    std::vector<std::optional<Time>> look(std::span<const Partition> partitions) override;
+    std::vector<Advanced> advance(std::span<const Advance> all) override;
+    /// The same inside of a transaction that somebody else commits; fetches nothing.
+    bool advance_in(Connection& connection, const Advance& one);
+
+    std::vector<PartitionDepth> depths(const std::string& channel) override;
+    std::vector<Delivered> delivered(std::span<const Uuid> messages) override;
+    std::int64_t resume(const std::string& channel) override;
+
+    std::vector<DeadMessage> dead(const DeadMessageFilter& filter) override;
+    std::int64_t count_dead(const DeadMessageFilter& filter) override;
+    std::vector<DeadMessage> reprocess(const DeadMessageFilter& filter, Time until) override;
+    std::int64_t settle_dead(std::span<const std::int64_t> positions, DeadStatus status,
+                             const std::string& reason) override;
+    std::int64_t clean_up_dead(Time before, std::size_t limit) override;
+
+private:
+    std::optional<Ref> find(Connection& connection, const std::string& channel);
+    std::int32_t declare_in(Connection& connection, Ref ref, std::int32_t partitions);
+    std::vector<OwnedPartition> read(Connection& connection, Ref ref, const std::string& channel,
+                                     const std::vector<std::int32_t>& parts);
+    std::vector<bool> hold(Connection& connection, std::span<const Advance> all,
+                           const std::vector<Ref>& refs);
+    std::vector<DeadMessage> find_dead(Connection& connection, const DeadMessageFilter& filter);
+
+    Database& database_;
+    const Statements& sql_;
+    Interned& interned_;
+    DeclaredChannels& declared_;
+};
+
+}  // namespace pawl::store::sql
