@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <pawl/dag.hpp>
+#include <pawl/detail/subscriber.hpp>
 #include <pawl/detail/typed.hpp>
 #include <pawl/detail/typed_function.hpp>
 #include <pawl/export.hpp>
@@ -14,6 +15,7 @@
 #include <pawl/handlers.hpp>
 #include <pawl/inspect.hpp>
 #include <pawl/options.hpp>
+#include <pawl/outbox.hpp>
 #include <pawl/outcome.hpp>
 #include <pawl/task.hpp>
 #include <string>
@@ -29,6 +31,25 @@ namespace detail {
 /// How an asynchronous send ends: an outcome, or an error.
 using Completion = Once<OutcomeRecord, std::exception_ptr>;
 }  // namespace detail
+
+/// A transaction of your own on the store's database. What it does is committed together with what
+/// it publishes, sends and starts, or not at all. Used by the thread that began it, and soon over:
+/// others wait for its locks, and on SQLite for its turn to write.
+class PAWL_API BegunTransaction : public Transaction {
+public:
+    /// Rolls back unless it was committed.
+    ~BegunTransaction();
+    BegunTransaction(BegunTransaction&&) noexcept;
+
+    /// Throws pawl::Error; with Code::in_doubt it is not known whether it was committed.
+    void commit();
+
+private:
+    friend class Engine;
+    struct Impl;
+    explicit BegunTransaction(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
 
 /// One engine on one store. Thread-safe, except that `add` comes before everything else. Several
 /// engines live in one process; using one after `fork` is an error.
@@ -74,6 +95,18 @@ public:
         return {*this, std::move(name)};
     }
 
+    /// Delivers the messages of a channel to `handler`, in order per partition and at least once:
+    /// `(const T&)` or `(const T&, const pawl::Delivery&)` for one message at a time, a
+    /// `(pawl::Batch<T>&)` for several. A handler `(pawl::Transaction&, const T&)` works on tables
+    /// of your own: what it does there and that the message is done are one commit, so it happens
+    /// once. What throws is tried again as the options say; `pawl::Permanent` is not. Call it
+    /// before `start`.
+    template <class F>
+    void subscribe(std::string channel, F handler, SubscribeOptions options = {}) {
+        add_subscriber(std::move(channel),
+                       std::make_unique<detail::TypedSubscriber<F>>(std::move(handler)), options);
+    }
+
     /// Starts the threads that claim and perform work. Sending needs no start.
     void start();
     /// Takes no new work, lets running handlers finish up to `deadline`, gives the rest back
@@ -87,6 +120,49 @@ public:
                        SendOptions options = {});
     /// The JSON of an instance's state; absent if there is no such instance.
     std::optional<std::string> state(std::string_view type, std::string_view id);
+
+    /// Begins a transaction of your own, with `exec`, `query`, `publish`, `send` and `start`.
+    BegunTransaction begin();
+    /// Publishes a message and waits until that is durable. Returns its id.
+    template <class T>
+    Uuid publish(std::string_view channel, const T& value, PublishOptions options = {}) {
+        return publish_one(detail::outgoing_message(channel, value, std::move(options)));
+    }
+    /// Several at once, all or none, in their order. `options(value)` gives those of each.
+    template <class T, class F>
+    std::vector<Uuid> publish_all(std::string_view channel, const std::vector<T>& values,
+                                  F options) {
+        std::vector<detail::OutgoingMessage> messages;
+        messages.reserve(values.size());
+        for (const auto& value : values)
+            messages.push_back(detail::outgoing_message(channel, value, options(value)));
+        return publish_all(std::move(messages));
+    }
+    /// Makes sure that a channel is there with so many partitions: Error (invalid) if it has
+    /// others.
+    void channel(std::string_view name, int partitions);
+    /// Changes the number of its partitions. False, and nothing is changed, while it has messages
+    /// that are not delivered.
+    bool repartition(std::string_view channel, int partitions);
+    /// Has partitions go on that were stopped at a message (`Poison::stop`). Returns how many.
+    std::int64_t resume(std::string_view channel);
+    /// What has become of a message that was published, and whose transaction was committed.
+    MessageStatus delivered(const Uuid& message);
+    /// Until all of them are delivered, or dead. False when `timeout` passed first.
+    bool wait_for(const std::vector<Uuid>& messages, Duration timeout);
+    std::vector<PartitionDepth> partitions(std::string_view channel);
+
+    std::vector<DeadMessage> dead_messages(const DeadMessageQuery& query = {});
+    std::int64_t count_dead_messages(const DeadMessageQuery& query = {});
+    /// Takes dead messages to work on them: they are pending again when `deadline` has passed.
+    std::vector<DeadMessage> replay_dead_messages(const DeadMessageQuery& query, Duration deadline);
+    /// What was done about them by hand. Numbers are those of DeadMessage.
+    std::int64_t resolve_dead_messages(const std::vector<std::int64_t>& numbers);
+    std::int64_t bury_dead_messages(const std::vector<std::int64_t>& numbers,
+                                    std::string_view reason);
+    std::int64_t discard_dead_messages(const std::vector<std::int64_t>& numbers);
+    /// Removes those that were resolved or discarded, and died so long ago.
+    std::int64_t clean_up_dead_messages(Duration older_than, std::size_t limit = 1000);
 
     InstanceList instances(const InstanceQuery& query = {});
     /// Up to `limit` entries after sequence `after`; empty if there is no such instance.
@@ -121,6 +197,11 @@ private:
     void add_model(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options);
     void add_function(std::string name, std::unique_ptr<detail::FunctionModel> model,
                       FunctionOptions options);
+    void add_subscriber(std::string channel, std::unique_ptr<detail::Subscriber> subscriber,
+                        SubscribeOptions options);
+    Uuid publish_one(detail::OutgoingMessage message);
+    std::vector<Uuid> publish_all(std::vector<detail::OutgoingMessage> messages);
+    void post_all(std::vector<detail::OutgoingInput> inputs);
     OutcomeRecord send_asked(Sending sending);
     void send_asked(Sending sending, detail::Completion done);
     /// The state after sequence `at` (0: the last), or null.
@@ -195,6 +276,27 @@ public:
     void send_async(I input, SendOptions options, F done) const {
         check_route<I>();
         send_async("", std::move(input), std::move(options), std::move(done));
+    }
+
+    /// Leaves an input in the inbox and returns when that is durable: it is applied soon, once, and
+    /// in the order of the posts to its instance.
+    template <class I>
+        requires std::constructible_from<Input, I>
+    void post(std::string_view id, I input, SendOptions options = {}) const {
+        std::vector<detail::OutgoingInput> one;
+        one.push_back({.type = name_,
+                       .id = std::string{id},
+                       .input = json::encode(Input(std::move(input))),
+                       .options = std::move(options)});
+        engine_->post_all(std::move(one));
+    }
+    /// Several at once, all or none.
+    void post(const std::vector<std::pair<std::string, Input>>& inputs) const {
+        std::vector<detail::OutgoingInput> all;
+        all.reserve(inputs.size());
+        for (const auto& [id, input] : inputs)
+            all.push_back({.type = name_, .id = id, .input = json::encode(input)});
+        engine_->post_all(std::move(all));
     }
 
     /// The committed state; absent if there is no such instance.

@@ -1,10 +1,42 @@
 /// The user's own SQL in the store's database, in a transaction that pawl commits.
 #pragma once
 
+#include <pawl/detail/outgoing.hpp>
 #include <pawl/detail/sql_values.hpp>
 #include <pawl/export.hpp>
+#include <pawl/json.hpp>
 
 namespace pawl::inline v0 {
+
+template <class W>
+class Workflow;
+template <class In, class Out>
+class Function;
+
+namespace detail {
+
+/// The name of its type on the wire; of a variant, that of what it holds.
+template <class T>
+std::string message_type(const T& value) {
+    if constexpr (requires { std::variant_size<T>::value; })
+        return std::visit([](const auto& held) { return message_type(held); }, value);
+    else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>)
+        return std::string{reflect::tag<T>()};
+    else
+        return {};
+}
+
+/// A value as a message; its type is the name on the wire, unless another one is given.
+template <class T>
+OutgoingMessage outgoing_message(std::string_view channel, const T& value, PublishOptions options) {
+    static_assert(json::travels<T>, "pawl: a message can't travel as JSON");
+    if (options.type.empty()) options.type = message_type(value);
+    return {.channel = std::string{channel},
+            .payload = json::encode(value),
+            .options = std::move(options)};
+}
+
+}  // namespace detail
 
 /// A transaction that is open. What it does is committed together with what pawl records of it, or
 /// not at all. Valid until the function that was given it returns, and used by its thread alone.
@@ -19,7 +51,8 @@ namespace pawl::inline v0 {
 /// the exception is caught.
 class Transaction {
 public:
-    explicit Transaction(detail::SqlSession& session) : session_(&session) {}
+    Transaction(detail::SqlSession& session, detail::Outgoing& outgoing)
+        : session_(&session), outgoing_(&outgoing) {}
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
@@ -40,6 +73,33 @@ public:
         return detail::read_rows<Row>(sql, session_->run(sql, values(args...)));
     }
 
+    /// Publishes a message if this commits. Its id can be asked for with `Engine::delivered`.
+    template <class T>
+    Uuid publish(std::string_view channel, const T& value, PublishOptions options = {}) {
+        return outgoing_->publish(detail::outgoing_message(channel, value, std::move(options)));
+    }
+    /// Has an input applied to an instance if this commits: soon after, in the order of the
+    /// commits, and once.
+    template <class W, class I>
+    void send(const Workflow<W>& workflow, std::string_view id, const I& input,
+              SendOptions options = {}) {
+        outgoing_->post({.type = workflow.name(),
+                         .id = std::string{id},
+                         .input = json::encode(typename W::Input(input)),
+                         .options = std::move(options)});
+    }
+    /// Starts a run if this commits; nothing if there is one with this id.
+    template <class In, class Out, class I>
+    void start(const Function<In, Out>& function, std::string_view id, const I& input) {
+        outgoing_->post({.type = function.name(),
+                         .id = std::string{id},
+                         .input = json::encode(In(input)),
+                         .starts = true});
+    }
+
+protected:
+    Transaction(Transaction&&) = default;
+
 private:
     template <class... Args>
     static std::vector<detail::SqlValue> values(const Args&... args) {
@@ -50,6 +110,7 @@ private:
     }
 
     detail::SqlSession* session_;
+    detail::Outgoing* outgoing_;
 };
 
 }  // namespace pawl::inline v0

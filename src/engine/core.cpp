@@ -8,6 +8,7 @@
 #include "base/latch.hpp"
 #include "base/text.hpp"
 #include "engine/in_transaction.hpp"
+#include "engine/run_writer.hpp"
 #include "engine/waiting.hpp"
 
 namespace pawl::engine {
@@ -15,6 +16,7 @@ namespace {
 
 // Threads for what is quick: decisions of timers, callbacks of asynchronous sends, lost races.
 constexpr int callback_threads = 2;
+constexpr Duration publish_patience = std::chrono::seconds{30};
 constexpr Duration watch_patience = std::chrono::seconds{1};
 // The first sign of a change wakes at once; those right after it, mostly our own, share one
 // wake-up.
@@ -63,10 +65,18 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
             {.payload_limit = options_.payload_limit,
              .transaction_limit = options_.transaction_limit,
              .executor = options_.executor,
+             .published = [this] { published(); },
              .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
              .log = [this](LogLevel level, const std::string& s) { log(level, s); },
              .at_point = options_.test.at_point},
             functions_),
+      deliverer_({*store_, workers_, *random_, session_},
+                 {.transaction_limit = options_.transaction_limit,
+                  .payload_limit = options_.payload_limit,
+                  .fresh_id = [this] { return fresh_id(); },
+                  .executor = options_.executor,
+                  .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
+                  .log = [this](LogLevel level, const std::string& s) { log(level, s); }}),
       vacuum_(*store_, {.input_ids = options_.input_id_retention,
                         .endings = options_.ending_retention,
                         .dead_letters = options_.dead_letter_retention,
@@ -80,9 +90,12 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
               return !pause || (stops && *stops < *pause) ? stops : pause;
           },
           logged("claiming")),
+      delivering_(
+          "pawl-deliver", [this] { return deliverer_.step(); }, logged("delivering")),
       vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }, logged("vacuum")) {
     dispatcher_.on_wanted([this] { claiming_.wake(); });
     runs_.on_wanted([this] { claiming_.wake(); });
+    deliverer_.on_wanted([this] { delivering_.wake(); });
 }
 
 void Core::log(LogLevel level, const std::string& text) const noexcept {
@@ -129,6 +142,81 @@ void Core::add(std::string name, std::unique_ptr<detail::FunctionModel> model,
     functions_.add(std::move(name), std::move(model), options);
 }
 
+void Core::subscribe(std::string channel, std::unique_ptr<detail::Subscriber> subscriber,
+                     SubscribeOptions options) {
+    base::check_id("name of a channel", channel);
+    if (used_)
+        throw Error{Code::misuse, fmt::format("channel \"{}\" is subscribed to too late: subscribe "
+                                              "before the engine is started or used",
+                                              channel)};
+    if (options.partitions < 0 || options.partitions > store::most_partitions)
+        throw Error{Code::invalid,
+                    fmt::format("channel \"{}\" can't have {} partitions: 1 to {}", channel,
+                                options.partitions, store::most_partitions)};
+    if (options.batch == 0)
+        throw Error{Code::invalid,
+                    fmt::format("channel \"{}\": a batch has at least one message", channel)};
+    deliverer_.add(std::move(channel), std::move(subscriber), options);
+}
+
+// Each process applies the inputs of the types that it knows.
+void Core::add_inboxes() {
+    const auto add = [&](const std::string& type) {
+        deliverer_.add(inbox_channel(type),
+                       std::make_unique<InboxSubscriber>(
+                           [this, type](records::Posted posted, const Received& received,
+                                        InboxSubscriber::Applied applied) {
+                               apply_posted(type, std::move(posted), received, std::move(applied));
+                           }),
+                       {.batch = 500}, true);
+    };
+    for (const auto& [name, workflow] : registry_.all()) add(name);
+    for (const auto& [name, function] : functions_.all()) add(name);
+}
+
+void Core::apply_posted(const std::string& type, records::Posted posted, const Received& received,
+                        InboxSubscriber::Applied applied) {
+    if (posted.starts) {
+        store::Envelope envelope;
+        envelope.correlation = received.correlation;
+        envelope.conversation = received.conversation;
+        envelope.tenant = received.tenant;
+        envelope.trace = received.trace;
+        runs_.start({.function = &functions_.get(type),
+                     .id = std::move(posted.id),
+                     .input = std::move(posted.input.text),
+                     .envelope = std::move(envelope)});
+        return applied(nullptr);
+    }
+    Sending sending;
+    sending.type = type;
+    sending.id = posted.id;
+    sending.input = registry_.get(type).model->input(posted.input.text);
+    sending.options = {.input_id = std::move(posted.input_id),
+                       .correlation = received.correlation,
+                       .conversation = received.conversation,
+                       .tenant = received.tenant,
+                       .trace = received.trace};
+    send(std::move(sending),
+         [applied = std::move(applied)](OutcomeRecord, std::exception_ptr error) {
+             applied(std::move(error));
+         });
+}
+
+void Core::commit(const OutgoingBuffer& outgoing) {
+    check_process();
+    check_not_in_transaction(*store_, "publish");
+    set_up();
+    if (outgoing.empty()) return;
+    store::Commit commit;
+    outgoing.add_to(commit);
+    const base::Countdown countdown{publish_patience};
+    const auto answer =
+        commit_and_wait(committers_, commit, [&] { return countdown.left() > Duration::zero(); });
+    if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+    published();
+}
+
 Runs& Core::runs() {
     check_process();
     set_up();
@@ -138,8 +226,10 @@ Runs& Core::runs() {
 void Core::set_up() {
     // Whoever comes second waits: the lanes must be there before anything is sent.
     std::call_once(set_up_, [&] {
+        deliverer_.declare();
         used_ = true;
         dispatcher_.set_up(registry_, instances_, functions_, runs_);
+        add_inboxes();
     });
 }
 
@@ -178,6 +268,8 @@ void Core::start_parts() {
     session_.start();
     dispatcher_.begin_work(false);
     claiming_.start();
+    deliverer_.begin_work();
+    if (!deliverer_.empty()) delivering_.start();
     vacuuming_.start();
     watching_ = std::make_unique<base::Loop>(
         "pawl-watch",
@@ -186,6 +278,7 @@ void Core::start_parts() {
             if (!watch_->wait(watch_patience)) return Duration::zero();
             claiming_.wake();
             runs_.heard();
+            deliverer_.heard();
             return watch_pause;
         },
         logged("the watch"));
@@ -206,15 +299,20 @@ bool Core::stop(Duration deadline) {
 // Also of parts that were never started.
 bool Core::stop_parts(Duration deadline) {
     const base::Countdown countdown{deadline};
+    deliverer_.begin_stop();
+    // Before the dispatcher: inputs that wait in the inbox need those who perform.
+    const bool delivered = deliverer_.wait_until_empty(countdown.left());
     dispatcher_.begin_stop();
     claiming_.wake();
-    const bool empty = dispatcher_.wait_until_empty(countdown.left());
+    const bool empty = dispatcher_.wait_until_empty(countdown.left()) && delivered;
     ending_ = true;  // before the interrupt: the watch must not be asked again
     watch_->interrupt();
     if (watching_) watching_->stop();
     ending_ = false;
     vacuuming_.stop();
     claiming_.stop();
+    delivering_.stop();
+    if (!deliverer_.empty()) deliverer_.end_work();
     session_.stop();
     committers_.stop();
     // Threads that are still in a handler are left to it: what they say is stale by then.
@@ -242,16 +340,21 @@ void Core::run_until_idle() {
     if (started_) throw Error{Code::misuse, "run_until_idle is for an engine that was not started"};
     set_up();
     dispatcher_.begin_work(true);
+    deliverer_.begin_work();
     for (bool idle = false; !idle;) {
         session_.ensure();
         dispatcher_.step();
-        idle = !dispatcher_.progressed();
+        deliverer_.heard();
+        deliverer_.step();
+        idle = !dispatcher_.progressed() && !deliverer_.progressed();
         while (callbacks_.run_one() || workers_.run_one() || function_threads_.run_one()) {
             idle = false;
             committers_.wake();
         }
     }
+    deliverer_.begin_stop();
     dispatcher_.begin_stop();
+    if (!deliverer_.empty()) deliverer_.end_work();
     vacuum_.step();
 }
 

@@ -12,8 +12,10 @@
 #include "base/random.hpp"
 #include "base/uuid.hpp"
 #include "engine/committer_lanes.hpp"
+#include "engine/deliverer.hpp"
 #include "engine/dispatcher.hpp"
 #include "engine/functions.hpp"
+#include "engine/inbox.hpp"
 #include "engine/instances.hpp"
 #include "engine/registry.hpp"
 #include "engine/runs.hpp"
@@ -31,6 +33,8 @@ public:
     void add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options);
     void add(std::string name, std::unique_ptr<detail::FunctionModel> model,
              FunctionOptions options);
+    void subscribe(std::string channel, std::unique_ptr<detail::Subscriber> subscriber,
+                   SubscribeOptions options);
     void start();
     bool stop(Duration deadline);
     void run_until_idle();
@@ -44,6 +48,16 @@ public:
     };
     OutcomeRecord send(Sending sending);
     void send(Sending sending, detail::Completion done);
+
+    /// Before anything is done with it: whatever is added is added.
+    void use() {
+        check_process();
+        set_up();
+    }
+    /// Publishes what is in it, and waits until that is durable.
+    void commit(const OutgoingBuffer& outgoing);
+    /// Messages were committed: those who deliver them look at once.
+    void published() { deliverer_.heard(); }
 
     store::Store& store() { return *store_; }
     const Registry& registry() const { return registry_; }
@@ -65,6 +79,9 @@ private:
     void start_parts();
     bool stop_parts(Duration deadline);
     void prepare(Request& request, Sending sending);
+    void add_inboxes();
+    void apply_posted(const std::string& type, records::Posted posted, const Received& received,
+                      InboxSubscriber::Applied applied);
     /// Runs what waits for a callback thread, when there are none.
     void drain_callbacks();
     void log(LogLevel level, const std::string& text) const noexcept;
@@ -85,8 +102,10 @@ private:
     Dispatcher dispatcher_;
     Instances instances_;
     Runs runs_;
+    Deliverer deliverer_;
     Vacuum vacuum_;
     base::Loop claiming_;
+    base::Loop delivering_;
     base::Loop vacuuming_;
     std::unique_ptr<store::Watch> watch_;
     std::unique_ptr<base::Loop> watching_;

@@ -16,6 +16,7 @@
 #include "base/pool.hpp"
 #include "base/threads.hpp"
 #include "engine/body_crew.hpp"
+#include "engine/outgoing.hpp"
 #include "engine/run_writer.hpp"
 #include "engine/stop_timers.hpp"
 
@@ -37,6 +38,8 @@ public:
                               const std::string& reason) = 0;
     /// Runs a body beside the others; false: there are no threads for it, call it yourself.
     virtual bool run_beside(Task body) = 0;
+    /// Messages were committed.
+    virtual void published() = 0;
     /// Whether the engine wants to stop: a run is given back at its next boundary.
     virtual bool is_stopping() const = 0;
 
@@ -56,6 +59,7 @@ public:
         StopTimers& stops;
         RunSurroundings& surroundings;
         Duration transaction_limit{0};
+        OutgoingBuffer::Options outgoing;
         base::AtPoint at_point;
         std::function<void(LogLevel, const std::string&)> log;
         std::stop_token stop;      ///< of the claim: asked when the engine's patience ends

@@ -52,8 +52,9 @@ bool RunExecution::try_transaction(Waiting& wait, Ran& ran) {
                                ? std::min(options.deadline, parts_.transaction_limit)
                                : parts_.transaction_limit;
     const auto transaction = parts_.store.begin(limit);
+    OutgoingBuffer outgoing{parts_.outgoing};
     wait.branch.body = [&](const Attempt& attempt) {
-        Transaction tx{*transaction};
+        Transaction tx{*transaction, outgoing};
         return wait.branch.transaction(tx, attempt);
     };
     in_body_ = &wait.branch.name;
@@ -68,7 +69,10 @@ bool RunExecution::try_transaction(Waiting& wait, Ran& ran) {
     try {
         written = writer_.record_through(step, [&](const store::Commit& commit) {
             is_writable = true;
-            return transaction->commit(commit);
+            if (outgoing.empty()) return transaction->commit(commit);
+            auto with_messages = commit;
+            outgoing.add_to(with_messages);
+            return transaction->commit(with_messages);
         });
     } catch (const Error& e) {
         if (e.code() == Code::in_doubt) throw;  // the journal knows: the run is read anew
@@ -79,6 +83,7 @@ bool RunExecution::try_transaction(Waiting& wait, Ran& ran) {
         return transaction->may_be_repeated();
     }
     if (written != RunWriter::Written::yes) lose();
+    if (!outgoing.empty()) parts_.surroundings.published();
     return false;
 }
 

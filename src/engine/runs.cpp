@@ -363,6 +363,8 @@ void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
                             .stops = stops_,
                             .surroundings = *this,
                             .transaction_limit = options_.transaction_limit,
+                            .outgoing = {.payload_limit = options_.payload_limit,
+                                         .fresh_id = [this] { return fresh_id(); }},
                             .at_point = options_.at_point,
                             .log = options_.log,
                             .stop = held->stop.get_token()},

@@ -148,7 +148,9 @@ public:
     /// Applies one Commit in the same transaction and commits everything; if its fate is not
     /// `committed`, nothing. It is over then, and also when this throws: pawl::Error, `in_doubt`
     /// where the connection was lost while it was committed.
-    virtual Answer commit(const Commit& commit) = 0;
+    /// `advance`: in the same commit, without fetching. A partition that is somebody else's makes
+    /// the fate `fence_lost`.
+    virtual Answer commit(const Commit& commit, const Advance* advance = nullptr) = 0;
     /// Of one that has failed: it was given up because of others that ran beside it, or the
     /// connection was lost before the commit. The same from its beginning may succeed.
     virtual bool may_be_repeated() const = 0;

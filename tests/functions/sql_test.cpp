@@ -3,6 +3,7 @@
 
 #include "crash/place.hpp"
 #include "engine/fixture.hpp"
+#include "engine/outgoing.hpp"
 #include "store/sql/rewrite.hpp"
 
 namespace pawl::engine_test {
@@ -43,7 +44,7 @@ protected:
     void begin() {
         transaction.reset();
         transaction = store->begin(10s);
-        tx.emplace(*transaction);
+        tx.emplace(*transaction, outgoing);
     }
     void commit() { EXPECT_EQ(transaction->commit({}).fate, store::Fate::committed); }
     /// What this says; the transaction is begun anew.
@@ -56,6 +57,7 @@ protected:
 
     std::unique_ptr<store::Store> store;
     std::unique_ptr<store::UserTransaction> transaction;
+    engine::OutgoingBuffer outgoing{{}};
     std::optional<Transaction> tx;
     std::string table;
 };

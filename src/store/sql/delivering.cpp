@@ -94,39 +94,67 @@ bool Delivering::repartition(const std::string& channel, std::int32_t partitions
     return changed;
 }
 
+Delivering::Owners Delivering::owners(Connection& connection, Ref ref, SessionId session) {
+    const Time now = database_.now();
+    Owners owners;
+    std::int64_t processes = 0;
+    connection.query(sql_.subscribers.live, {ref, now}, [&](const Row& row) {
+        ++processes;
+        owners.subscribed = owners.subscribed || row.number(0) == session;
+    });
+    if (!owners.subscribed) ++processes;
+    std::int64_t partitions = 0;
+    connection.query(sql_.partitions.owners, {ref, now}, [&](const Row& row) {
+        ++partitions;
+        const auto part = static_cast<std::int32_t>(row.number(0));
+        if (row.number(1) == session)
+            owners.held.push_back(part);
+        else if (row.number(2) == 0)
+            ++owners.free;
+    });
+    owners.share = static_cast<std::size_t>((partitions + processes - 1) / processes);
+    return owners;
+}
+
+// Mostly nothing has changed, and nobody waits for a turn to write.
 Ownership Delivering::own(const Claim& claim, const std::string& channel) {
-    return in_write(database_, Purpose::claim, [&](Connection& connection) {
-        const Time now = database_.now();
-        Ownership got;
+    Ownership got;
+    const bool is_settled = in_read(database_, [&](Connection& connection) {
         const auto ref = find(connection, channel);
-        if (!ref) return got;
-        connection.run(sql_.subscribers.add, {*ref, claim.session});
-        connection.run(sql_.subscribers.forget, {*ref});
-        std::int64_t partitions = 0;
-        std::int64_t processes = 0;
-        connection.query(sql_.channels.find, {*ref},
-                         [&](const Row& row) { partitions = row.number(0); });
-        connection.query(sql_.subscribers.count, {*ref, now},
-                         [&](const Row& row) { processes = row.number(0); });
-        processes = std::max<std::int64_t>(processes, 1);
-        got.share = static_cast<std::size_t>((partitions + processes - 1) / processes);
-        const auto take = [&](std::vector<std::int32_t>& into) {
-            return
-                [&](const Row& row) { into.push_back(static_cast<std::int32_t>(row.number(0))); };
-        };
-        connection.query(sql_.partitions.held, {*ref, claim.session}, take(got.held));
+        if (!ref) return true;
+        const auto owners = this->owners(connection, *ref, claim.session);
+        got.share = owners.share;
+        got.held = owners.held;
+        return owners.subscribed && (owners.free == 0 || owners.held.size() >= owners.share);
+    });
+    if (is_settled) return got;
+    return in_write(database_, Purpose::claim, [&](Connection& connection) {
+        const Ref ref = *find(connection, channel);
+        // There may be messages, and nobody who declared the channel.
+        std::int32_t partitions = 0;
+        connection.query(sql_.channels.find, {ref}, [&](const Row& row) {
+            partitions = static_cast<std::int32_t>(row.number(0));
+        });
+        if (partitions == 0) return Ownership{};
+        Rows parts;
+        for (std::int32_t part = 0; part < partitions; ++part) parts.add({ref, part});
+        connection.run(sql_.partitions.add, parts);
+        connection.run(sql_.subscribers.add, {ref, claim.session});
+        connection.run(sql_.subscribers.forget, {ref});
+        const auto owners = this->owners(connection, ref, claim.session);
+        Ownership taken{.held = owners.held, .share = owners.share};
+        if (owners.held.size() >= owners.share) return taken;
         std::vector<std::int32_t> free;
-        if (got.held.size() < got.share)
-            connection.query(sql_.partitions.free,
-                             {*ref, now, static_cast<std::int64_t>(got.share - got.held.size())},
-                             take(free));
-        if (free.empty()) return got;
+        connection.query(
+            sql_.partitions.free,
+            {ref, database_.now(), static_cast<std::int64_t>(owners.share - owners.held.size())},
+            [&](const Row& row) { free.push_back(static_cast<std::int32_t>(row.number(0))); });
         Rows rows;
-        for (const auto part : free) rows.add({*ref, part, claim.session, claim.fence});
+        for (const auto part : free) rows.add({ref, part, claim.session, claim.fence});
         connection.run(sql_.partitions.take, rows);
-        got.taken = read(connection, *ref, channel, free);
-        got.held.insert(got.held.end(), free.begin(), free.end());
-        return got;
+        taken.taken = read(connection, ref, channel, free);
+        taken.held.insert(taken.held.end(), free.begin(), free.end());
+        return taken;
     });
 }
 

@@ -41,6 +41,13 @@ public:
     std::int64_t clean_up_dead(Time before, std::size_t limit) override;
 
 private:
+    struct Owners {
+        std::vector<std::int32_t> held;
+        std::size_t free = 0;
+        std::size_t share = 0;
+        bool subscribed = false;
+    };
+    Owners owners(Connection& connection, Ref ref, SessionId session);
     std::optional<Ref> find(Connection& connection, const std::string& channel);
     std::int32_t declare_in(Connection& connection, Ref ref, std::int32_t partitions);
     std::vector<OwnedPartition> read(Connection& connection, Ref ref, const std::string& channel,

@@ -19,8 +19,10 @@ inline constexpr Statements::Partitions standard_partitions{.add = R"(
             INSERT INTO pawl_partition (channel, part) VALUES ($1, $2) ON CONFLICT DO NOTHING)",
                                                             .remove = R"(
             DELETE FROM pawl_partition WHERE channel = $1)",
-                                                            .held = R"(
-            SELECT part FROM pawl_partition WHERE channel = $1 AND session = $2)",
+                                                            .owners = R"(
+            SELECT p.part, p.session, CASE WHEN s.until > $2 THEN 1 ELSE 0 END
+              FROM pawl_partition p LEFT JOIN pawl_session s ON s.id = p.session
+             WHERE p.channel = $1 ORDER BY p.part)",
                                                             .free = R"(
             SELECT p.part FROM pawl_partition p LEFT JOIN pawl_session s ON s.id = p.session
             WHERE p.channel = $1 AND (s.id IS NULL OR s.until <= $2) ORDER BY p.part LIMIT $3)",
@@ -48,9 +50,9 @@ inline constexpr Statements::Partitions standard_partitions{.add = R"(
 inline constexpr Statements::Subscribers standard_subscribers{.add = R"(
             INSERT INTO pawl_subscriber (channel, session) VALUES ($1, $2) ON CONFLICT DO
             NOTHING)",
-                                                              .count = R"(
-            SELECT count(*) FROM pawl_subscriber u JOIN pawl_session s ON s.id = u.session WHERE
-            u.channel = $1 AND s.until > $2)",
+                                                              .live = R"(
+            SELECT u.session FROM pawl_subscriber u JOIN pawl_session s ON s.id = u.session
+             WHERE u.channel = $1 AND s.until > $2)",
                                                               .forget = R"(
             DELETE FROM pawl_subscriber WHERE channel = $1 AND session NOT IN (SELECT id FROM
             pawl_session))"};

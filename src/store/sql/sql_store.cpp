@@ -27,7 +27,7 @@ public:
         for (Tries tries;;) {
             try {
                 return std::make_unique<UsersTransaction>(
-                    UsersTransaction::Parts{*database_, committing_, open_}, limit);
+                    UsersTransaction::Parts{*database_, committing_, open_, delivering_}, limit);
             } catch (const LostConnection&) {
                 tries.after_loss();
             }

@@ -157,7 +157,7 @@ struct Statements {
     struct Partitions {
         Statement add;        ///< bulk (channel, part): unless it is there
         Statement remove;     ///< (channel)
-        Statement held;       ///< (channel, session): which
+        Statement owners;     ///< (channel, now): part, session, 1 if that one lives
         Statement free;       ///< (channel, now, limit): those that no live session has; locked
         Statement take;       ///< bulk (channel, part, session, fence)
         Statement rows;       ///< bulk (channel, part): sequence, attempts, retry_at, stopped, ...
@@ -170,7 +170,7 @@ struct Statements {
 
     struct Subscribers {
         Statement add;     ///< (channel, session): unless it is there
-        Statement count;   ///< (channel, now): those that live
+        Statement live;    ///< (channel, now): the sessions that live
         Statement forget;  ///< (channel): those whose session is gone
     } subscribers;
 

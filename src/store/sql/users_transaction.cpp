@@ -59,14 +59,14 @@ detail::SqlResult UsersTransaction::run(std::string_view sql,
     }
 }
 
-Answer UsersTransaction::commit(const Commit& commit) {
+Answer UsersTransaction::commit(const Commit& commit, const Advance* advance) {
     struct Ending {
         UsersTransaction& transaction;
         ~Ending() { transaction.end(); }
     } const ending{*this};
     check_usable();
     try {
-        return apply(commit);
+        return apply(commit, advance);
     } catch (const LostConnection& error) {
         if (!is_committing_) give_up(error);
         failure_.emplace(Code::in_doubt,
@@ -79,7 +79,7 @@ Answer UsersTransaction::commit(const Commit& commit) {
     }
 }
 
-Answer UsersTransaction::apply(const Commit& commit) {
+Answer UsersTransaction::apply(const Commit& commit, const Advance* advance) {
     Connection& connection = *held_->lease;
     connection.end_users();
     auto group = parts_.committing.take_group();
@@ -90,6 +90,10 @@ Answer UsersTransaction::apply(const Commit& commit) {
                  {.commits = {&commit, 1}, .answers = {&answer, 1}, .now = parts_.database.now()},
                  broken);
     if (answer.fate != Fate::committed) return answer;
+    if (advance && !parts_.delivering.advance_in(connection, *advance)) {
+        answer.fate = Fate::fence_lost;
+        return answer;
+    }
     is_committing_ = true;
     connection.commit();
     connection.reach(points::group_committed);

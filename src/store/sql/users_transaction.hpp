@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "store/sql/committing.hpp"
+#include "store/sql/delivering.hpp"
 #include "store/sql/open_transactions.hpp"
 #include "store/store.hpp"
 
@@ -17,6 +18,7 @@ public:
         Database& database;
         Committing& committing;
         OpenTransactions& open;
+        Delivering& delivering;
     };
     UsersTransaction(Parts parts, Duration limit);
     ~UsersTransaction();
@@ -25,7 +27,7 @@ public:
 
     detail::SqlResult run(std::string_view sql,
                           const std::vector<detail::SqlValue>& values) override;
-    Answer commit(const Commit& commit) override;
+    Answer commit(const Commit& commit, const Advance* advance) override;
     bool may_be_repeated() const override { return may_be_repeated_; }
 
 private:
@@ -36,7 +38,7 @@ private:
     void check_usable();
     /// Inside a handler: remembers that nothing can be committed any more, and throws.
     [[noreturn]] void give_up(const Error& error);
-    Answer apply(const Commit& commit);
+    Answer apply(const Commit& commit, const Advance* advance);
     void end() noexcept;
 
     Parts parts_;

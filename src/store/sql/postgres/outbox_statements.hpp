@@ -22,9 +22,10 @@ inline constexpr Statements::Partitions partitions{.add = R"(
             $2::integer[]) AS k (channel, part) ON CONFLICT DO NOTHING)",
                                                    .remove = R"(
             DELETE FROM pawl_partition WHERE channel = $1::bigint)",
-                                                   .held = R"(
-            SELECT part FROM pawl_partition WHERE channel = $1::bigint AND session =
-            $2::bigint)",
+                                                   .owners = R"(
+            SELECT p.part, p.session, CASE WHEN s.until > $2::bigint THEN 1 ELSE 0 END
+              FROM pawl_partition p LEFT JOIN pawl_session s ON s.id = p.session
+             WHERE p.channel = $1::bigint ORDER BY p.part)",
                                                    .free = R"(
             SELECT p.part FROM pawl_partition p LEFT JOIN pawl_session s ON s.id = p.session
             WHERE p.channel = $1::bigint AND (s.id IS NULL OR s.until <= $2::bigint) ORDER BY
@@ -62,9 +63,9 @@ inline constexpr Statements::Partitions partitions{.add = R"(
 inline constexpr Statements::Subscribers subscribers{.add = R"(
             INSERT INTO pawl_subscriber (channel, session) VALUES ($1::bigint, $2::bigint) ON
             CONFLICT DO NOTHING)",
-                                                     .count = R"(
-            SELECT count(*) FROM pawl_subscriber u JOIN pawl_session s ON s.id = u.session WHERE
-            u.channel = $1::bigint AND s.until > $2::bigint)",
+                                                     .live = R"(
+            SELECT u.session FROM pawl_subscriber u JOIN pawl_session s ON s.id = u.session
+             WHERE u.channel = $1::bigint AND s.until > $2::bigint)",
                                                      .forget = R"(
             DELETE FROM pawl_subscriber WHERE channel = $1::bigint AND session NOT IN (SELECT id
             FROM pawl_session))"};

@@ -1,0 +1,167 @@
+/// A user's handler of messages as the engine calls it: finds out what it takes, and decodes.
+#pragma once
+
+#include <pawl/detail/typed_function.hpp>
+#include <pawl/json.hpp>
+#include <pawl/outbox.hpp>
+#include <pawl/transaction.hpp>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace pawl::inline v0 {
+
+namespace detail {
+
+/// A message in the hands of a handler.
+struct Arrived {
+    Received received;
+    std::string payload;
+};
+
+/// The messages that a handler of batches works through, and its word on them.
+struct Arrivals {
+    std::span<const Arrived> all;
+    std::size_t taken = 0;  ///< by `next`
+    std::size_t done = 0;   ///< acknowledged or buried
+    std::vector<std::pair<std::size_t, std::string>> buried;
+};
+
+}  // namespace detail
+
+/// The next messages of a partition, for a handler that takes several at a time. What it returns
+/// from without an exception is acknowledged as far as `next` went; where it throws, only what it
+/// acknowledged by itself.
+template <class T>
+class Batch {
+public:
+    explicit Batch(detail::Arrivals& arrivals) : arrivals_(&arrivals) {}
+
+    /// The next message, or nothing when there are no more.
+    std::optional<T> next() {
+        if (arrivals_->taken == arrivals_->all.size()) return std::nullopt;
+        return json::decode<T>(arrivals_->all[arrivals_->taken++].payload);
+    }
+    /// Up to `count` of them.
+    std::vector<T> next(std::size_t count) {
+        std::vector<T> chunk;
+        while (chunk.size() < count && remaining() > 0) chunk.push_back(*next());
+        return chunk;
+    }
+    /// About the message that `next` returned last.
+    const Received& received() const { return arrivals_->all[arrivals_->taken - 1].received; }
+    /// All that `next` has returned are done, whatever happens later.
+    void ack() { arrivals_->done = arrivals_->taken; }
+    /// The message that `next` returned last is never delivered again, those before it are done.
+    void bury(std::string reason) {
+        arrivals_->buried.emplace_back(arrivals_->taken - 1, std::move(reason));
+        ack();
+    }
+    std::size_t remaining() const { return arrivals_->all.size() - arrivals_->taken; }
+    std::size_t size() const { return arrivals_->all.size(); }
+
+private:
+    detail::Arrivals* arrivals_;
+};
+
+namespace detail {
+
+class Subscriber {
+public:
+    virtual ~Subscriber() = default;
+    enum class Form : std::uint8_t { message, batch, transaction };
+    virtual Form form() const = 0;
+    virtual void handle(const Arrived&) {}
+    virtual void handle(Arrivals&) {}
+    virtual void handle(Transaction&, const Arrived&) {}
+};
+
+/// The parameters of a handler.
+template <class F>
+struct HandlerSignature;
+template <class R, class... A>
+struct HandlerSignature<R(A...)> {
+    template <std::size_t I>
+    using At = std::tuple_element_t<I, std::tuple<A..., void, void>>;
+    using First = At<0>;
+    using Second = At<1>;
+};
+template <class R, class... A>
+struct HandlerSignature<R(A...) noexcept> : HandlerSignature<R(A...)> {};
+template <class F>
+struct HandlerSignature<F*> : HandlerSignature<F> {};
+template <class M>
+struct HandlerMember;
+template <class C, class R, class... A>
+struct HandlerMember<R (C::*)(A...)> : HandlerSignature<R(A...)> {};
+template <class C, class R, class... A>
+struct HandlerMember<R (C::*)(A...) const> : HandlerSignature<R(A...)> {};
+template <class C, class R, class... A>
+struct HandlerMember<R (C::*)(A...) noexcept> : HandlerSignature<R(A...)> {};
+template <class C, class R, class... A>
+struct HandlerMember<R (C::*)(A...) const noexcept> : HandlerSignature<R(A...)> {};
+template <class F>
+    requires requires { &F::operator(); }
+struct HandlerSignature<F> : HandlerMember<decltype(&F::operator())> {};
+
+template <class T>
+struct BatchOf {
+    static constexpr bool is = false;
+    using type = void;
+};
+template <class T>
+struct BatchOf<Batch<T>> {
+    static constexpr bool is = true;
+    using type = T;
+};
+
+template <class F>
+class TypedSubscriber final : public Subscriber {
+    using First = std::remove_cvref_t<typename HandlerSignature<F>::First>;
+    using Second = std::remove_cvref_t<typename HandlerSignature<F>::Second>;
+    static constexpr bool in_transaction = std::is_same_v<First, Transaction>;
+    static constexpr bool in_batch = BatchOf<First>::is;
+    using T =
+        std::conditional_t<in_transaction, Second,
+                           std::conditional_t<in_batch, typename BatchOf<First>::type, First>>;
+    static_assert(json::travels<T>,
+                  "pawl: a handler of messages takes (const T&), (const T&, const "
+                  "pawl::Delivery&), (pawl::Batch<T>&), (pawl::Transaction&, const T&) or "
+                  "(pawl::Transaction&, const T&, const pawl::Delivery&), and T travels as JSON");
+
+public:
+    explicit TypedSubscriber(F handler) : handler_(std::move(handler)) {}
+
+    Form form() const override {
+        return in_transaction ? Form::transaction : in_batch ? Form::batch : Form::message;
+    }
+    void handle(const Arrived& arrived) override {
+        if constexpr (!in_transaction && !in_batch) {
+            if constexpr (std::is_invocable_v<F&, const T&, const Received&>)
+                handler_(json::decode<T>(arrived.payload), arrived.received);
+            else
+                handler_(json::decode<T>(arrived.payload));
+        }
+    }
+    void handle(Arrivals& arrivals) override {
+        if constexpr (in_batch) {
+            Batch<T> batch{arrivals};
+            handler_(batch);
+        }
+    }
+    void handle(Transaction& tx, const Arrived& arrived) override {
+        if constexpr (in_transaction) {
+            if constexpr (std::is_invocable_v<F&, Transaction&, const T&, const Received&>)
+                handler_(tx, json::decode<T>(arrived.payload), arrived.received);
+            else
+                handler_(tx, json::decode<T>(arrived.payload));
+        }
+    }
+
+private:
+    F handler_;
+};
+
+}  // namespace detail
+}  // namespace pawl::inline v0

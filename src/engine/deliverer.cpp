@@ -1,0 +1,489 @@
+#include "engine/deliverer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pawl/error.hpp>
+
+#include "base/backoff.hpp"
+#include "base/text.hpp"
+
+namespace pawl::engine {
+namespace {
+
+constexpr Duration between_ownerships = std::chrono::seconds{1};
+constexpr Duration pause_after_failure = std::chrono::milliseconds{200};
+
+std::vector<std::int64_t> positions(const std::deque<store::Message>& batch, std::size_t from) {
+    std::vector<std::int64_t> all;
+    for (auto at = from; at < batch.size(); ++at) all.push_back(batch[at].position);
+    return all;
+}
+
+}  // namespace
+
+void Deliverer::add(std::string channel, std::unique_ptr<detail::Subscriber> subscriber,
+                    SubscribeOptions options, bool optional) {
+    auto& added = *channels_.emplace_back(std::make_unique<Channel>());
+    added.name = std::move(channel);
+    added.subscriber = std::move(subscriber);
+    added.options = options;
+    added.optional = optional;
+}
+
+void Deliverer::declare() {
+    for (const auto& channel : channels_)
+        if (!channel->optional)
+            parts_.store.outbox().declare(channel->name, channel->options.partitions);
+}
+
+void Deliverer::begin_work() {
+    const std::lock_guard lock{mutex_};
+    stopping_ = false;
+    own_at_ = Time{};
+}
+
+void Deliverer::heard() {
+    {
+        const std::lock_guard lock{mutex_};
+        if (stopping_ || channels_.empty()) return;
+        for (auto& channel : channels_) channel->told = true;
+    }
+    if (wanted_) wanted_();
+}
+
+base::Pause Deliverer::step() {
+    progressed_ = false;
+    if (channels_.empty()) return std::nullopt;
+    const Time now = parts_.store.now();
+    try {
+        refresh_ownership(now);
+        look_for_messages(now);
+        auto moves = next_moves(now);
+        if (!moves.advances.empty()) {
+            progressed_ = true;
+            auto answers = parts_.store.outbox().advance(moves.advances);
+            for (std::size_t i = 0; i < answers.size(); ++i)
+                apply(moves.held[i], moves.advances[i], std::move(answers[i]));
+        }
+    } catch (const Error& e) {
+        log(LogLevel::warning, fmt::format("messages are delivered later: {}", e.what()));
+        return pause_after_failure;
+    }
+    return next_pause(now);
+}
+
+// Once a second, so that what a process that died has left is found, and a new one gets its share.
+void Deliverer::refresh_ownership(Time now) {
+    {
+        const std::lock_guard lock{mutex_};
+        if (stopping_ || now < own_at_) return;
+    }
+    const auto session = parts_.session.ensure();
+    const auto fence = static_cast<store::Fence>(parts_.random.next() >> 1);
+    {
+        const std::lock_guard lock{mutex_};
+        own_at_ = now + between_ownerships;
+        if (session != session_)
+            for (auto& [partition, held] : held_) held->lost = true;
+        session_ = session;
+    }
+    drop_lost();
+    for (auto& channel : channels_) {
+        const auto got = parts_.store.outbox().own({session, fence}, channel->name);
+        take(*channel, got, fence);
+        give_surplus_back(*channel, got.share);
+    }
+}
+
+void Deliverer::drop_lost() {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(held_,
+                  [](const auto& entry) { return entry.second->lost && !entry.second->running; });
+}
+
+void Deliverer::take(Channel& channel, const store::Ownership& got, store::Fence fence) {
+    const std::lock_guard lock{mutex_};
+    for (auto& [partition, held] : held_)
+        if (partition.channel == channel.name && std::ranges::count(got.held, partition.index) == 0)
+            held->lost = true;
+    for (const auto& taken : got.taken) {
+        // One that was lost and is still running keeps its place until its handler returns.
+        auto& place = held_[taken.partition];
+        place = std::make_shared<Held>();
+        place->partition = taken.partition;
+        place->channel = &channel;
+        place->fence = fence;
+        place->sequence = taken.sequence;
+        place->batch.assign(taken.batch.begin(), taken.batch.end());
+        place->attempts = taken.attempts;
+        place->retry_at = taken.retry_at;
+        place->stopped = taken.stopped.has_value();
+        // What somebody else has begun may be what ended him.
+        place->window = taken.batch.empty() ? channel.options.batch : 1;
+    }
+}
+
+void Deliverer::give_surplus_back(Channel& channel, std::size_t share) {
+    std::map<store::Fence, std::vector<store::Partition>> surplus;
+    {
+        const std::lock_guard lock{mutex_};
+        const auto is_ours = [&](const auto& entry) {
+            return entry.first.channel == channel.name && !entry.second->lost;
+        };
+        auto count = static_cast<std::size_t>(std::ranges::count_if(held_, is_ours));
+        for (auto at = held_.begin(); at != held_.end() && count > share;) {
+            const bool goes = is_ours(*at) && !at->second->running && !at->second->ended;
+            if (goes) {
+                surplus[at->second->fence].push_back(at->first);
+                --count;
+            }
+            at = goes ? held_.erase(at) : std::next(at);
+        }
+    }
+    for (const auto& [fence, partitions] : surplus) parts_.store.outbox().disown(partitions, fence);
+}
+
+void Deliverer::look_for_messages(Time now) {
+    std::vector<HeldPtr> idle;
+    std::vector<store::Partition> partitions;
+    {
+        const std::lock_guard lock{mutex_};
+        if (stopping_) return;
+        std::vector<const Channel*> looks;
+        for (auto& channel : channels_) {
+            if (now < channel->next_look()) continue;
+            channel->told = false;
+            channel->looked_at = now;
+            looks.push_back(channel.get());
+        }
+        for (auto& [partition, held] : held_) {
+            if (held->running || held->lost || held->ended || !held->batch.empty() ||
+                held->may_have_more)
+                continue;
+            if (held->next_due && *held->next_due <= now) {
+                held->may_have_more = true;
+                continue;
+            }
+            if (std::ranges::count(looks, held->channel) == 0) continue;
+            idle.push_back(held);
+            partitions.push_back(partition);
+        }
+    }
+    if (idle.empty()) return;
+    const auto due = parts_.store.outbox().look(partitions);
+    const std::lock_guard lock{mutex_};
+    for (std::size_t i = 0; i < idle.size(); ++i) {
+        idle[i]->may_have_more = due[i] && *due[i] <= now;
+        idle[i]->next_due = due[i];
+    }
+}
+
+Deliverer::Moves Deliverer::next_moves(Time now) {
+    Moves moves;
+    const std::lock_guard lock{mutex_};
+    for (auto& [partition, held] : held_) {
+        if (held->running && now >= held->deadline) {
+            held->deadline = Time::max();
+            held->stop.request_stop();
+        }
+        if (held->running || held->lost) continue;
+        if (auto move = next_move(*held, now)) {
+            moves.held.push_back(held);
+            moves.advances.push_back(std::move(*move));
+        }
+    }
+    return moves;
+}
+
+std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
+    store::Advance advance{.partition = held.partition,
+                           .fence = held.fence,
+                           .sequence = held.sequence,
+                           .attempts = held.attempts,
+                           .error = held.error};
+    if (held.ended) {
+        conclude(held, advance, now);
+    } else {
+        if (stopping_ || held.stopped || (held.retry_at && *held.retry_at > now)) return {};
+        if (held.batch.empty() && !held.may_have_more) return {};
+        const auto& policy = held.channel->options.policy;
+        if (!held.batch.empty() && held.attempts >= policy.attempts) {
+            // Whoever began it last never said how it went.
+            fail(held, advance,
+                 {.failed = true, .permanent = true, .error = "no attempt at it came back"}, now);
+        } else {
+            advance.left = positions(held.batch, 0);
+            if (!advance.left.empty()) advance.attempts = held.attempts + 1;
+        }
+    }
+    if (advance.left.empty() && !stopping_) advance.fetch = held.channel->options.batch;
+    return advance;
+}
+
+// What a handler has done, and what comes of it.
+void Deliverer::conclude(Held& held, store::Advance& advance, Time now) {
+    const Ended& ended = *held.ended;
+    advance.sequence = held.sequence + static_cast<std::int64_t>(ended.done);
+    advance.error.reset();
+    if (!ended.is_committed) {
+        for (std::size_t i = 0; i < ended.done; ++i) advance.done.push_back(held.batch[i].position);
+        for (const auto& [at, reason] : ended.buried)
+            advance.buried.push_back({.position = held.batch[at].position,
+                                      .sequence = held.sequence + static_cast<std::int64_t>(at) + 1,
+                                      .attempts = at == 0 ? held.attempts : 1,
+                                      .reason = base::readable(reason)});
+    }
+    advance.left = positions(held.batch, ended.done);
+    if (ended.failed) return fail(held, advance, ended, now);
+    held.window = std::min(held.window * 2, held.channel->options.batch);
+    // What is left begins at once.
+    advance.attempts = advance.left.empty() || stopping_ ? 0 : 1;
+}
+
+void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Time now) {
+    const auto& options = held.channel->options;
+    const auto& head = held.batch[ended.done];
+    const auto attempts = ended.done > 0 ? 1 : held.attempts;
+    const bool is_old = now - head.at > options.policy.age;
+    held.window = 1;
+    advance.attempts = attempts;
+    advance.left = positions(held.batch, ended.done);
+    advance.error = base::readable(ended.error);
+    if (!ended.permanent && !is_old && attempts < options.policy.attempts) {
+        advance.retry_at = now + base::backoff(options.policy, attempts, parts_.random);
+        return;
+    }
+    if (options.poison == Poison::stop) {
+        advance.stopped = true;
+        log(LogLevel::error,
+            fmt::format("partition {} of channel \"{}\" is stopped at message {}: {}",
+                        held.partition.index, held.partition.channel, advance.sequence + 1,
+                        *advance.error));
+        return;
+    }
+    advance.buried.push_back({.position = head.position,
+                              .sequence = advance.sequence + 1,
+                              .attempts = attempts,
+                              .reason = *advance.error});
+    advance.done.push_back(head.position);
+    advance.left.erase(advance.left.begin());
+    ++advance.sequence;
+    advance.attempts = advance.left.empty() || stopping_ ? 0 : 1;
+    advance.error.reset();
+    log(LogLevel::warning,
+        fmt::format("message {} of partition {} of channel \"{}\" is buried: {}", advance.sequence,
+                    held.partition.index, held.partition.channel, base::readable(ended.error)));
+}
+
+void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store::Advanced answer) {
+    const Time now = parts_.store.now();
+    {
+        const std::lock_guard lock{mutex_};
+        held->ended.reset();
+        if (answer.lost) {
+            held->lost = true;
+            return;
+        }
+        while (held->batch.size() > advance.left.size()) held->batch.pop_front();
+        for (auto& message : answer.fetched) held->batch.push_back(std::move(message));
+        held->sequence = advance.sequence;
+        held->retry_at = advance.retry_at;
+        held->error = advance.error;
+        held->stopped = advance.stopped;
+        held->attempts = advance.left.empty() && !held->batch.empty() ? 1 : advance.attempts;
+        if (advance.fetch > 0) {
+            held->may_have_more = answer.fetched.size() == advance.fetch;
+            if (!held->may_have_more) held->next_due.reset();
+        }
+        if (stopping_ || held->stopped || held->retry_at || held->batch.empty()) return;
+    }
+    launch(held, now);
+}
+
+std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Time now) {
+    const auto& policy = held.channel->options.policy;
+    held.stop = std::stop_source{};
+    held.deadline = policy.deadline > Duration::zero() ? now + policy.deadline : Time::max();
+    std::vector<detail::Arrived> slice(std::min(held.window, held.batch.size()));
+    for (std::size_t i = 0; i < slice.size(); ++i) {
+        const store::Message& message = held.batch[i];
+        auto& to = slice[i].received;
+        to.key = message.id.text();
+        to.attempt = i == 0 ? held.attempts : 1;
+        to.type = message.type;
+        to.id = message.key;
+        to.created_at = message.at;
+        if (held.deadline != Time::max()) to.deadline = held.deadline;
+        to.stop = held.stop.get_token();
+        to.correlation = message.envelope.correlation;
+        to.conversation = message.envelope.conversation;
+        to.tenant = message.envelope.tenant;
+        to.trace = message.envelope.trace;
+        to.channel = held.partition.channel;
+        to.partition = held.partition.index;
+        to.sequence = held.sequence + static_cast<std::int64_t>(i) + 1;
+        to.message = message.id;
+        to.recipient = message.recipient;
+        to.schema = message.schema;
+        slice[i].payload = message.payload.bytes;
+    }
+    return slice;
+}
+
+void Deliverer::launch(const HeldPtr& held, Time now) {
+    std::vector<detail::Arrived> slice;
+    {
+        const std::lock_guard lock{mutex_};
+        slice = arrivals(*held, now);
+        held->running = true;
+        ++running_;
+    }
+    Task task{[this, keep = options_.keep_alive(), held, slice = std::move(slice)]() mutable {
+        run(held, std::move(slice));
+    }};
+    if (options_.executor)
+        options_.executor(std::move(task));
+    else
+        parts_.workers.post(std::move(task));
+}
+
+void Deliverer::run(const HeldPtr& held, std::vector<detail::Arrived> slice) {
+    auto ended = call(*held, slice);
+    {
+        const std::lock_guard lock{mutex_};
+        held->running = false;
+        held->ended = std::move(ended);
+        if (--running_ == 0) emptied_.set();
+    }
+    if (wanted_) wanted_();
+}
+
+Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice) {
+    auto& subscriber = *held.channel->subscriber;
+    Ended ended;
+    detail::Arrivals arrivals{.all = slice};
+    try {
+        switch (subscriber.form()) {
+            case detail::Subscriber::Form::transaction:
+                return call_in_transaction(held, slice);
+            case detail::Subscriber::Form::batch:
+                subscriber.handle(arrivals);
+                arrivals.done = arrivals.taken;
+                break;
+            case detail::Subscriber::Form::message:
+                for (; arrivals.done < slice.size(); ++arrivals.done) {
+                    if (arrivals.done > 0 && slice[arrivals.done].received.stop.stop_requested())
+                        break;
+                    subscriber.handle(slice[arrivals.done]);
+                }
+                break;
+        }
+    } catch (const Permanent& e) {
+        ended.failed = ended.permanent = true;
+        ended.error = e.what();
+    } catch (const std::exception& e) {
+        ended.failed = true;
+        ended.error = e.what();
+    } catch (...) {
+        ended.failed = true;
+        ended.error = "something that is not a std::exception";
+    }
+    ended.done = arrivals.done;
+    ended.buried = std::move(arrivals.buried);
+    std::erase_if(ended.buried, [&](const auto& one) { return one.first >= ended.done; });
+    if (!ended.failed && ended.done == 0) {
+        ended.failed = true;
+        ended.error = "the handler of the batch took nothing of it";
+    }
+    return ended;
+}
+
+// What the handler writes and that the messages are done is one commit.
+Deliverer::Ended Deliverer::call_in_transaction(Held& held,
+                                                const std::vector<detail::Arrived>& slice) {
+    Ended ended;
+    const auto transaction = parts_.store.begin(options_.transaction_limit);
+    OutgoingBuffer outgoing{
+        {.payload_limit = options_.payload_limit, .fresh_id = options_.fresh_id}};
+    Transaction tx{*transaction, outgoing};
+    for (const auto& arrived : slice) held.channel->subscriber->handle(tx, arrived);
+    store::Advance advance{.partition = held.partition,
+                           .fence = held.fence,
+                           .sequence = held.sequence + static_cast<std::int64_t>(slice.size()),
+                           .left = positions(held.batch, slice.size())};
+    for (std::size_t i = 0; i < slice.size(); ++i) advance.done.push_back(held.batch[i].position);
+    store::Commit commit;
+    outgoing.add_to(commit);
+    const auto answer = transaction->commit(commit, &advance);
+    if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+    if (answer.fate != store::Fate::committed) {
+        // Somebody else delivers it now; what is said of it here is ignored.
+        ended.failed = true;
+        ended.error = "the partition is somebody else's now";
+        return ended;
+    }
+    ended.done = slice.size();
+    ended.is_committed = true;
+    return ended;
+}
+
+base::Pause Deliverer::next_pause(Time now) {
+    const std::lock_guard lock{mutex_};
+    Time next = stopping_ ? Time::max() : own_at_;
+    for (const auto& channel : channels_) next = std::min(next, channel->next_look());
+    for (const auto& [partition, held] : held_) {
+        if (held->running) {
+            next = std::min(next, held->deadline);
+            continue;
+        }
+        if (held->lost) continue;
+        if (held->ended) return Duration::zero();
+        if (stopping_ || held->stopped) continue;
+        if (held->retry_at)
+            next = std::min(next, *held->retry_at);
+        else if (!held->batch.empty() || held->may_have_more)
+            return Duration::zero();
+        if (held->next_due) next = std::min(next, *held->next_due);
+    }
+    if (next == Time::max()) return std::nullopt;
+    return std::max(next - now, Duration::zero());
+}
+
+void Deliverer::begin_stop() {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+}
+
+bool Deliverer::wait_until_empty(Duration deadline) {
+    const base::Countdown countdown{deadline};
+    const auto is_empty = [&] {
+        const std::lock_guard lock{mutex_};
+        return running_ == 0;
+    };
+    while (!is_empty() && countdown.left() > Duration::zero()) emptied_.wait_for(countdown.left());
+    if (is_empty()) return true;
+    const std::lock_guard lock{mutex_};
+    for (auto& [partition, held] : held_)
+        if (held->running) held->stop.request_stop();
+    return running_ == 0;
+}
+
+void Deliverer::end_work() noexcept {
+    try {
+        step();  // the last words
+        std::map<store::Fence, std::vector<store::Partition>> all;
+        {
+            const std::lock_guard lock{mutex_};
+            for (const auto& [partition, held] : held_)
+                if (!held->running && !held->lost) all[held->fence].push_back(partition);
+            std::erase_if(held_, [](const auto& entry) { return !entry.second->running; });
+        }
+        for (const auto& [fence, partitions] : all) parts_.store.outbox().disown(partitions, fence);
+    } catch (const std::exception& e) {
+        log(LogLevel::warning,
+            fmt::format("partitions are given back by their lease: {}", e.what()));
+    }
+}
+
+}  // namespace pawl::engine

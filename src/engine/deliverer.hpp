@@ -1,0 +1,151 @@
+/// Delivers the channels that this process subscribes to: owns partitions, numbers their messages,
+/// has the handlers called, and gives the store the word on each.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <pawl/detail/subscriber.hpp>
+#include <pawl/options.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/latch.hpp"
+#include "base/loop.hpp"
+#include "base/pool.hpp"
+#include "base/random.hpp"
+#include "engine/outgoing.hpp"
+#include "engine/session.hpp"
+#include "store/store.hpp"
+
+namespace pawl::engine {
+
+/// Thread-safe; `step` is called by one thread at a time.
+class Deliverer {
+public:
+    struct Parts {
+        store::Store& store;
+        base::Pool& workers;
+        base::Random& random;
+        Session& session;
+    };
+    struct Options {
+        Duration transaction_limit{0};
+        std::size_t payload_limit = 0;
+        std::function<Uuid()> fresh_id;
+        std::function<void(Task)> executor;
+        std::function<std::shared_ptr<void>()> keep_alive;
+        std::function<void(LogLevel, const std::string&)> log;
+    };
+    Deliverer(Parts parts, Options options)
+        : parts_(std::move(parts)), options_(std::move(options)) {}
+
+    /// Before anything is delivered. `optional`: nobody declares the channel; it is delivered once
+    /// it is there.
+    void add(std::string channel, std::unique_ptr<detail::Subscriber> subscriber,
+             SubscribeOptions options, bool optional = false);
+    bool empty() const { return channels_.empty(); }
+    void on_wanted(std::function<void()> wanted) { wanted_ = std::move(wanted); }
+
+    /// Makes sure that the channels are there.
+    void declare();
+    /// From now on `step` delivers.
+    void begin_work();
+    /// Returns when it wants to be called again.
+    base::Pause step();
+    /// Something may have been published.
+    void heard();
+    /// Whether the last `step` had something to do.
+    bool progressed() const { return progressed_; }
+
+    /// From now on nothing new is delivered.
+    void begin_stop();
+    /// False at the deadline: then handlers are asked to stop.
+    bool wait_until_empty(Duration deadline);
+    /// Gives the partitions back.
+    void end_work() noexcept;
+
+private:
+    struct Channel {
+        std::string name;
+        std::unique_ptr<detail::Subscriber> subscriber;
+        SubscribeOptions options;
+        bool optional = false;
+        Time looked_at{};
+        bool told = true;  ///< something may be there
+
+        Time next_look() const { return looked_at + (told ? options.gather : options.poll); }
+    };
+    /// How a handler has ended.
+    struct Ended {
+        std::size_t done = 0;                                     ///< messages, from the first on
+        std::vector<std::pair<std::size_t, std::string>> buried;  ///< of those
+        bool failed = false;                                      ///< at the one behind them
+        bool permanent = false;
+        bool is_committed = false;  ///< the store knows of those that are done
+        std::string error;
+    };
+    struct Held {
+        store::Partition partition;
+        Channel* channel = nullptr;
+        store::Fence fence = 0;
+        std::int64_t sequence = 0;
+        std::deque<store::Message> batch;
+        std::int32_t attempts = 0;  ///< begun at the first of the batch
+        std::optional<Time> retry_at;
+        std::optional<std::string> error;
+        bool stopped = false;
+        bool may_have_more = true;
+        std::optional<Time> next_due;
+        std::size_t window = 1;  ///< messages that a handler gets at a time
+        bool running = false;
+        bool lost = false;
+        Time deadline = Time::max();
+        std::stop_source stop;
+        std::optional<Ended> ended;
+    };
+    using HeldPtr = std::shared_ptr<Held>;
+
+    void refresh_ownership(Time now);
+    void take(Channel& channel, const store::Ownership& got, store::Fence fence);
+    void give_surplus_back(Channel& channel, std::size_t share);
+    void look_for_messages(Time now);
+    struct Moves {
+        std::vector<HeldPtr> held;
+        std::vector<store::Advance> advances;
+    };
+    Moves next_moves(Time now);
+    std::optional<store::Advance> next_move(Held& held, Time now);
+    void conclude(Held& held, store::Advance& advance, Time now);
+    void fail(Held& held, store::Advance& advance, const Ended& ended, Time now);
+    void apply(const HeldPtr& held, const store::Advance& advance, store::Advanced answer);
+    void launch(const HeldPtr& held, Time now);
+    void run(const HeldPtr& held, std::vector<detail::Arrived> slice);
+    Ended call(Held& held, std::vector<detail::Arrived>& slice);
+    Ended call_in_transaction(Held& held, const std::vector<detail::Arrived>& slice);
+    std::vector<detail::Arrived> arrivals(Held& held, Time now);
+    base::Pause next_pause(Time now);
+    void drop_lost();
+    void log(LogLevel level, const std::string& text) const {
+        if (options_.log) options_.log(level, text);
+    }
+
+    Parts parts_;
+    const Options options_;
+    std::function<void()> wanted_;
+    std::vector<std::unique_ptr<Channel>> channels_;
+
+    std::mutex mutex_;
+    std::map<store::Partition, HeldPtr> held_;
+    store::SessionId session_ = 0;
+    Time own_at_{};
+    std::size_t running_ = 0;
+    bool stopping_ = true;
+    bool progressed_ = false;
+    base::Latch emptied_;
+};
+
+}  // namespace pawl::engine

@@ -1,0 +1,29 @@
+/// Applies the inputs that wait in the inbox of one type.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <pawl/detail/subscriber.hpp>
+#include <string>
+
+#include "engine/inbox_records.hpp"
+
+namespace pawl::engine {
+
+/// A handler of batches. Each input has an id, so what is applied again changes nothing.
+class InboxSubscriber final : public detail::Subscriber {
+public:
+    /// Called with an error, or with none, from any thread.
+    using Applied = std::function<void(std::exception_ptr)>;
+    /// Begins to apply one. Throws if it can't be.
+    using Apply = std::function<void(records::Posted posted, const Received& received, Applied)>;
+    explicit InboxSubscriber(Apply apply) : apply_(std::move(apply)) {}
+
+    Form form() const override { return Form::batch; }
+    void handle(detail::Arrivals& arrivals) override;
+
+private:
+    Apply apply_;
+};
+
+}  // namespace pawl::engine

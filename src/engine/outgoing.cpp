@@ -1,0 +1,95 @@
+#include "engine/outgoing.hpp"
+
+#include <fmt/format.h>
+
+#include <pawl/error.hpp>
+#include <pawl/json.hpp>
+
+#include "base/text.hpp"
+#include "engine/inbox_records.hpp"
+
+namespace pawl::engine {
+namespace {
+
+constexpr std::string_view reserved = "pawl.";
+
+void check(const store::Message& message, std::size_t payload_limit) {
+    base::check_id("name of a channel", message.channel);
+    base::check_optional_id("key of a message", message.key);
+    base::check_optional_id("type of a message", message.type);
+    base::check_optional_id("recipient of a message", message.recipient);
+    base::check_optional_id("schema of a message", message.schema);
+    base::check_optional_id("correlation", message.envelope.correlation);
+    base::check_optional_id("conversation", message.envelope.conversation);
+    base::check_optional_id("tenant", message.envelope.tenant);
+    base::check_optional_id("trace", message.envelope.trace);
+    if (message.partition && *message.partition < 0)
+        throw Error{Code::invalid, fmt::format("a message to channel \"{}\" has partition {}: they "
+                                               "are counted from 0",
+                                               message.channel, *message.partition)};
+    if (message.payload.bytes.size() > payload_limit)
+        throw Error{Code::invalid,
+                    fmt::format("a message to channel \"{}\" has {} bytes, the limit "
+                                "is {} (Options::payload_limit)",
+                                message.channel, message.payload.bytes.size(), payload_limit)};
+}
+
+}  // namespace
+
+std::string inbox_channel(std::string_view type) {
+    return fmt::format("{}inbox.{}", reserved, type);
+}
+
+Uuid OutgoingBuffer::add(store::Message message) {
+    message.id = options_.fresh_id();
+    check(message, options_.payload_limit);
+    messages_.push_back(std::move(message));
+    return messages_.back().id;
+}
+
+Uuid OutgoingBuffer::publish(detail::OutgoingMessage from) {
+    if (from.channel.starts_with(reserved))
+        throw Error{Code::invalid, fmt::format("channel \"{}\": names that begin with \"{}\" are "
+                                               "pawl's own",
+                                               from.channel, reserved)};
+    store::Message message;
+    auto& options = from.options;
+    message.channel = std::move(from.channel);
+    message.payload.bytes = std::move(from.payload);
+    message.key = std::move(options.key);
+    message.partition = options.partition;
+    message.deliver_after = options.deliver_after;
+    message.type = std::move(options.type);
+    message.recipient = std::move(options.recipient);
+    message.schema = std::move(options.schema);
+    message.envelope.correlation = std::move(options.correlation);
+    message.envelope.conversation = std::move(options.conversation);
+    message.envelope.tenant = std::move(options.tenant);
+    message.envelope.trace = std::move(options.trace);
+    return add(std::move(message));
+}
+
+// Inputs of one instance are in one partition: they are applied in the order of the commits.
+void OutgoingBuffer::post(detail::OutgoingInput input) {
+    base::check_id("instance id", input.id);
+    base::check_optional_id("input id", input.options.input_id);
+    store::Message message;
+    message.channel = inbox_channel(input.type);
+    message.key = input.id;
+    message.envelope.correlation = std::move(input.options.correlation);
+    message.envelope.conversation = std::move(input.options.conversation);
+    message.envelope.tenant = std::move(input.options.tenant);
+    message.envelope.trace = std::move(input.options.trace);
+    message.payload.bytes =
+        json::encode(records::Posted{.id = std::move(input.id),
+                                     .input_id = std::move(input.options.input_id),
+                                     .starts = input.starts,
+                                     .input = {std::move(input.input)}});
+    add(std::move(message));
+}
+
+void OutgoingBuffer::add_to(store::Commit& commit) const {
+    commit.messages.insert(commit.messages.end(), messages_.begin(), messages_.end());
+}
+
+}  // namespace pawl::engine

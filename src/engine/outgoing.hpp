@@ -1,0 +1,37 @@
+/// What a transaction of the user's gives to the engine, as the store will have it.
+#pragma once
+
+#include <functional>
+#include <pawl/detail/outgoing.hpp>
+#include <vector>
+
+#include "store/commit.hpp"
+
+namespace pawl::engine {
+
+/// The channel in which inputs wait for workflows and functions of this type.
+std::string inbox_channel(std::string_view type);
+
+/// Checks everything before anything is written. Not thread-safe.
+class OutgoingBuffer final : public detail::Outgoing {
+public:
+    struct Options {
+        std::size_t payload_limit = 0;
+        std::function<Uuid()> fresh_id;
+    };
+    explicit OutgoingBuffer(Options options) : options_(std::move(options)) {}
+
+    Uuid publish(detail::OutgoingMessage message) override;
+    void post(detail::OutgoingInput input) override;
+
+    bool empty() const { return messages_.empty(); }
+    void add_to(store::Commit& commit) const;
+
+private:
+    Uuid add(store::Message message);
+
+    Options options_;
+    std::vector<store::Message> messages_;
+};
+
+}  // namespace pawl::engine
