@@ -184,6 +184,17 @@ TEST_P(Outboxes, RefuseAnIndexThatIsNotThere) {
     EXPECT_THAT(texts(store->messages("news", 0, 10)), ElementsAre("fine"));
 }
 
+TEST_P(Outboxes, AreNotThoughtToBeThereAfterAFirstMessageThatWasRefused) {
+    create({.type = "news", .id = "1"});  // so that the channel's name outlives the refusal
+    auto wrong = message("x");
+    wrong.partition = default_partitions;
+    Commit bad;
+    bad.messages = {wrong};
+    EXPECT_EQ(commit(bad).fate, Fate::failed);
+    publish(message("fine"));
+    EXPECT_THAT(texts(store->messages("news", 0, 10)), ElementsAre("fine"));
+}
+
 TEST_P(Outboxes, BuryAMessageWithItsReasonAndGoOn) {
     store->outbox().declare("news", 1);
     auto poison = message("poison");

@@ -140,7 +140,8 @@ void Committing::write(Group& group, const Group::Run& plan, Progress& progress)
     }
     progress = Progress::committed;
     group.words().keep();
-    group.remember_refs();
+    // What it knows after a bisection is of the last part, which may have been undone.
+    if (!at_fault) group.remember_refs();
 }
 
 void Committing::run_whole(Group& group, Connection& connection, const Group::Run& run,
