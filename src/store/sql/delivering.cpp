@@ -79,9 +79,11 @@ bool Delivering::repartition(const std::string& channel, std::int32_t partitions
     declare(channel, 0);
     const bool changed = in_write(database_, Purpose::group, [&](Connection& connection) {
         const Ref ref = *find(connection, channel);
+        connection.query(sql_.channels.lock, {ref}, [](const Row&) {});
+        // Owners lock their partition before its messages, so it is done in this order here.
+        connection.query(sql_.partitions.lock, {ref}, [](const Row&) {});
         // Whoever publishes waits for this, or is waited for.
         if (sql_.channels.quiesce) connection.run(*sql_.channels.quiesce);
-        connection.query(sql_.channels.lock, {ref}, [](const Row&) {});
         bool empty = true;
         connection.query(sql_.messages.any, {ref}, [&](const Row&) { empty = false; });
         if (!empty) return false;
@@ -132,7 +134,9 @@ Ownership Delivering::own(const Claim& claim, const std::string& channel) {
         const Ref ref = *find(connection, channel);
         // There may be messages, and nobody who declared the channel.
         std::int32_t partitions = 0;
-        connection.query(sql_.channels.find, {ref}, [&](const Row& row) {
+        // One at a time: what is found free may be somebody's by the time it is locked, and the
+        // server does not look for his session again.
+        connection.query(sql_.channels.lock, {ref}, [&](const Row& row) {
             partitions = static_cast<std::int32_t>(row.number(0));
         });
         if (partitions == 0) return Ownership{};
@@ -148,7 +152,11 @@ Ownership Delivering::own(const Claim& claim, const std::string& channel) {
         connection.query(
             sql_.partitions.free,
             {ref, database_.now(), static_cast<std::int64_t>(owners.share - owners.held.size())},
-            [&](const Row& row) { free.push_back(static_cast<std::int32_t>(row.number(0))); });
+            [&](const Row& row) {
+                const auto part = static_cast<std::int32_t>(row.number(0));
+                // Its own, if its lease has passed and nobody noticed.
+                if (std::ranges::count(owners.held, part) == 0) free.push_back(part);
+            });
         Rows rows;
         for (const auto part : free) rows.add({ref, part, claim.session, claim.fence});
         connection.run(sql_.partitions.take, rows);

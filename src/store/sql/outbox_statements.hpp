@@ -7,8 +7,6 @@ namespace pawl::store::sql {
 
 inline constexpr Statements::Channels standard_channels{.add = R"(
             INSERT INTO pawl_channel (ref, partitions) VALUES ($1, $2) ON CONFLICT DO NOTHING)",
-                                                        .find = R"(
-            SELECT partitions FROM pawl_channel WHERE ref = $1)",
                                                         .lock = R"(
             SELECT partitions FROM pawl_channel WHERE ref = $1)",
                                                         .set = R"(
@@ -17,6 +15,8 @@ inline constexpr Statements::Channels standard_channels{.add = R"(
 
 inline constexpr Statements::Partitions standard_partitions{.add = R"(
             INSERT INTO pawl_partition (channel, part) VALUES ($1, $2) ON CONFLICT DO NOTHING)",
+                                                            .lock = R"(
+            SELECT part FROM pawl_partition WHERE channel = $1 ORDER BY part)",
                                                             .remove = R"(
             DELETE FROM pawl_partition WHERE channel = $1)",
                                                             .owners = R"(

@@ -146,8 +146,7 @@ struct Statements {
 
     struct Channels {
         Statement add;   ///< (ref, partitions): unless it is there
-        Statement find;  ///< (ref): partitions
-        Statement lock;  ///< the same, and locks the row
+        Statement lock;  ///< (ref): partitions; locked
         Statement set;   ///< (ref, partitions)
         /// Nobody publishes until the commit, and who has is waited for. Not where `lock`, or the
         /// turn to write, does that.
@@ -156,6 +155,7 @@ struct Statements {
 
     struct Partitions {
         Statement add;        ///< bulk (channel, part): unless it is there
+        Statement lock;       ///< (channel): locks all of them
         Statement remove;     ///< (channel)
         Statement owners;     ///< (channel, now): part, session, 1 if that one lives
         Statement free;       ///< (channel, now, limit): those that no live session has; locked

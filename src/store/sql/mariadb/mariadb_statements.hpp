@@ -21,6 +21,8 @@ namespace pawl::store::sql::mariadb {
 //          what they held; then due items (SKIP LOCKED), which waits for nobody.
 //   close: its session; what it held.
 //   dead letters: instances by ref, each with its letter.
+//   outbox: the channel; its partitions; their messages. Who publishes shares the channel, after
+//          the counter.
 // What still collides (a deadlock by way of another index, two processes that create one instance)
 // is rolled back and run again as a whole. READ COMMITTED locks no gaps, so producers never wait
 // for claimants.

@@ -8,8 +8,6 @@ namespace pawl::store::sql::mariadb {
 inline constexpr Statements::Channels channels{.add = R"(
             INSERT INTO pawl_channel (ref, partitions) VALUES ($1, $2) ON DUPLICATE KEY UPDATE
             ref = ref)",
-                                               .find = R"(
-            SELECT partitions FROM pawl_channel WHERE ref = $1)",
                                                .lock = R"(
             SELECT partitions FROM pawl_channel WHERE ref = $1 FOR UPDATE)",
                                                .set = R"(
@@ -19,6 +17,8 @@ inline constexpr Statements::Channels channels{.add = R"(
 inline constexpr Statements::Partitions partitions{.add = R"(
             INSERT INTO pawl_partition (channel, part) VALUES ($1, $2) ON DUPLICATE KEY UPDATE
             part = part)",
+                                                   .lock = R"(
+            SELECT part FROM pawl_partition WHERE channel = $1 ORDER BY part FOR UPDATE)",
                                                    .remove = R"(
             DELETE FROM pawl_partition WHERE channel = $1)",
                                                    .owners = R"(

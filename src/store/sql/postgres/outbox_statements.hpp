@@ -9,8 +9,6 @@ inline constexpr Statements::Channels channels{
     .add = R"(
             INSERT INTO pawl_channel (ref, partitions) VALUES ($1::bigint, $2::integer) ON
             CONFLICT DO NOTHING)",
-    .find = R"(
-            SELECT partitions FROM pawl_channel WHERE ref = $1::bigint)",
     .lock = R"(
             SELECT partitions FROM pawl_channel WHERE ref = $1::bigint FOR UPDATE)",
     .set = R"(
@@ -20,6 +18,8 @@ inline constexpr Statements::Channels channels{
 inline constexpr Statements::Partitions partitions{.add = R"(
             INSERT INTO pawl_partition (channel, part) SELECT * FROM unnest($1::bigint[],
             $2::integer[]) AS k (channel, part) ON CONFLICT DO NOTHING)",
+                                                   .lock = R"(
+            SELECT part FROM pawl_partition WHERE channel = $1::bigint ORDER BY part FOR UPDATE)",
                                                    .remove = R"(
             DELETE FROM pawl_partition WHERE channel = $1::bigint)",
                                                    .owners = R"(
