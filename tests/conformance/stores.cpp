@@ -19,32 +19,40 @@ Database memory(const Clock& clock) {
     return {.open = [&clock] { return open_memory(clock); }, .shared = false};
 }
 
+// Without a hook it is the same handle.
+Database shared(std::function<std::unique_ptr<Store>(base::AtPoint)> hooked) {
+    return {.open = [hooked] { return hooked({}); }, .hooked = hooked};
+}
+
 Database sqlite(const Clock& clock) {
     const auto directory = std::make_shared<TemporaryDirectory>();
     const std::string path = directory->path() / "store.db";
-    return {
-        .open = [&clock, directory, path] { return open_sqlite({.path = path, .clock = &clock}); }};
+    return shared([&clock, directory, path](base::AtPoint at_point) {
+        return open_sqlite({.path = path, .clock = &clock, .at_point = std::move(at_point)});
+    });
 }
 
 #ifdef PAWL_POSTGRES
 Database postgres(const Clock& clock) {
     const auto schema = std::make_shared<PostgresSchema>();
-    return {.open = [&clock, schema] {
+    return shared([&clock, schema](base::AtPoint at_point) {
         auto options = schema->options();
         options.clock = &clock;
+        options.at_point = std::move(at_point);
         return open_postgres(options);
-    }};
+    });
 }
 #endif
 
 #ifdef PAWL_MARIADB
 Database mariadb(const Clock& clock) {
     const auto tables = std::make_shared<MariadbTables>();
-    return {.open = [&clock, tables] {
+    return shared([&clock, tables](base::AtPoint at_point) {
         auto options = tables->options();
         options.clock = &clock;
+        options.at_point = std::move(at_point);
         return open_mariadb(options);
-    }};
+    });
 }
 #endif
 

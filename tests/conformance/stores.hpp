@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/points.hpp"
 #include "store/store.hpp"
 
 namespace pawl::store::conformance {
@@ -16,6 +17,8 @@ namespace pawl::store::conformance {
 struct Database {
     /// A handle to it, as another process would have.
     std::function<std::unique_ptr<Store>()> open;
+    /// The same, with this called at the points inside of its transactions. Not there in memory.
+    std::function<std::unique_ptr<Store>(base::AtPoint)> hooked = {};
     /// There can be a second handle, and the contents outlive the first. Not so in memory.
     bool shared = true;
 };
