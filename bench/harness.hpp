@@ -86,5 +86,8 @@ void functions(const Settings&);
 void sleepers(const Settings&);
 void fanout(const Settings&);
 void replay(const Settings&);
+void outbox(const Settings&);
+void outbox_latency(const Settings&);
+void post(const Settings&);
 
 }  // namespace pawl::bench

@@ -15,7 +15,8 @@ const std::vector<std::pair<std::string, Scenario>>& scenarios() {
         {"timers", due_timers},  {"backlog", backlog},   {"growth", growth},
         {"memory", memory},      {"wake", wake},         {"scale", scale},
         {"function", functions}, {"sleepers", sleepers}, {"fanout", fanout},
-        {"replay", replay},
+        {"replay", replay},      {"outbox", outbox},     {"outbox-latency", outbox_latency},
+        {"post", post},
     };
     return all;
 }

@@ -57,6 +57,7 @@ public:
     void run_steps(const Ids& ids) override;
     void append_to_hot(long sequence, int count) override;
     long fire(int limit) override;
+    void publish(const Ids& keys) override;
     void add_burden(long count) override;
     RowCounts row_counts() override;
 
@@ -150,6 +151,18 @@ void MariadbRival::insert_alone(const std::string& id) {
     db_.run(insert_event, {{n, n, std::int64_t{1}, at, event, posted}});
     db_.run(insert_item, {{n, n, std::int64_t{1}, n % 1024, at, at, event, carry}});
     db_.run("UPDATE pawl_instance SET version = 1, updated_at = ? WHERE ref = ?", {{at, n}});
+    db_.query("COMMIT");
+}
+
+void MariadbRival::publish(const Ids& keys) {
+    std::vector<RawMariadb::Row> rows;
+    const auto at = now();
+    for (const auto& key : keys) rows.push_back({partition_of(key), at, ordered_id(), key, note});
+    db_.query("START TRANSACTION");
+    db_.run(
+        "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, `key`, type, payload) "
+        "VALUES (1, ?, ?, 0, 1, ?, ?, 'Note', ?)",
+        rows);
     db_.query("COMMIT");
 }
 

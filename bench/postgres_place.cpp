@@ -95,6 +95,10 @@ constexpr Prepared prepared[] = {
      "losses_alone, failures, created_at, died_at, encoding, reason, payload) "
      "SELECT id, 1, ref, 1, 0, 1, 0, 1, 0, 0, 0, $3::bigint, $3, 1, 'no', $4::bytea "
      "FROM unnest($1::bigint[], $2::bigint[]) k (id, ref)"},
+    {"add_messages",
+     "INSERT INTO message (channel, part, at, due_at, encoding, id, key, type, payload) "
+     "SELECT 1, part, $5::bigint, 0, 1, id, key, 'Note', payload "
+     "FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) k (part, id, key, payload)"},
     {"begin", "BEGIN"},
     {"commit", "COMMIT"},
     {"add_instance",
@@ -137,6 +141,7 @@ public:
     void run_steps(const Ids& ids) override;
     void append_to_hot(long sequence, int count) override;
     long fire(int limit) override;
+    void publish(const Ids& keys) override;
     void add_burden(long count) override;
     RowCounts row_counts() override;
 
@@ -293,6 +298,19 @@ void PostgresRival::append_to_hot(long sequence, int count) {
                            array_of(carry, size), at});
     if (const auto last = last_snapshot(sequence, count))
         db_.post("set_snapshot", {binary(hot_), binary(last), state});
+    db_.commit_posted();
+}
+
+void PostgresRival::publish(const Ids& keys) {
+    Numbers parts;
+    Texts ids;
+    for (const auto& key : keys) {
+        parts.push_back(partition_of(key));
+        ids.push_back(ordered_id());
+    }
+    db_.post("add_messages",
+             {binary_array(parts), binary_array(Bytes::bytea, ids),
+              binary_array(Bytes::bytea, keys), array_of(note, keys.size()), binary(now())});
     db_.commit_posted();
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <string>
 
@@ -20,6 +21,7 @@ inline const std::string stepped =
     R"({"call":1,"name":"first","attempts":1,"result":1,"error":null,"permanent":false})";
 inline const std::string ended = R"({"status":"succeeded","result":3,"error":""})";
 inline const std::string correlation(36, 'c');
+inline const std::string note = R"({"text":"a small message","number":12345})";
 
 inline constexpr std::int64_t claiming_session = 1;
 inline constexpr std::int64_t claiming_fence = 7;
@@ -47,6 +49,19 @@ inline std::string uuid() {
         out.replace(half * 8, 8, reinterpret_cast<const char*>(&word), 8);
     }
     return out;
+}
+
+/// Of messages: as the engine's, each is larger than the one before.
+inline std::string ordered_id() {
+    std::string id = uuid();
+    const auto at = static_cast<std::uint64_t>(now());
+    for (int i = 0; i < 8; ++i)
+        id[static_cast<std::size_t>(i)] = static_cast<char>(at >> (56 - 8 * i) & 0xff);
+    return id;
+}
+
+inline std::int64_t partition_of(const std::string& key) {
+    return static_cast<std::int64_t>(std::hash<std::string>{}(key) % 64);
 }
 
 }  // namespace pawl::bench

@@ -42,6 +42,9 @@ public:
     /// So many dead letters and items that are due tomorrow, older than everything after them.
     virtual void add_burden(long count) = 0;
 
+    /// A message for each key in a channel of 64 partitions, in one transaction.
+    virtual void publish(const Ids& keys) = 0;
+
     virtual RowCounts row_counts() = 0;
 };
 

@@ -32,6 +32,7 @@ public:
     void run_steps(const Ids& ids) override;
     void append_to_hot(long sequence, int count) override;
     long fire(int limit) override;
+    void publish(const Ids& keys) override;
     void add_burden(long count) override;
     RowCounts row_counts() override;
 
@@ -117,6 +118,19 @@ void SqliteRival::insert(const Ids& ids) {
     begin();
     for (const auto& id : ids) insert_parcel(id, Claimed::no);
     commit();
+}
+
+void SqliteRival::publish(const Ids& keys) {
+    begin();
+    const auto at = now();
+    for (const auto& key : keys)
+        db_.run(
+            "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, key, type, "
+            "payload) VALUES (1, ?, ?, 0, 1, ?, ?, 'Note', ?)",
+            {partition_of(key), at, ordered_id(), key, note});
+    db_.run("UPDATE pawl_counter SET message = message + ?",
+            {static_cast<std::int64_t>(keys.size())});
+    db_.run("COMMIT");
 }
 
 std::vector<SqliteRival::Claim> SqliteRival::insert_claimed(const Ids& ids) {

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <optional>
+#include <pawl/detail/outgoing.hpp>
 #include <pawl/error.hpp>
 #include <pawl/time.hpp>
 #include <pawl/uuid.hpp>
@@ -138,6 +139,13 @@ public:
         timers_.push_back({std::move(input), std::move(key), t, Duration{0}});
         return *this;
     }
+    /// Publishes a message with these events.
+    template <class T>
+    Decision& publish(std::string_view channel, const T& value, PublishOptions options = {}) & {
+        require_accepted();
+        messages_.push_back(detail::outgoing_message(channel, value, std::move(options)));
+        return *this;
+    }
     /// Removes the pending timer of that key. The journal says so.
     Decision& cancel(std::string key) & {
         require_accepted();
@@ -154,6 +162,10 @@ public:
     Decision&& at(Time t, Input input, std::string key = {}) && {
         return std::move(at(t, std::move(input), std::move(key)));
     }
+    template <class T>
+    Decision&& publish(std::string_view channel, const T& value, PublishOptions options = {}) && {
+        return std::move(publish(channel, value, std::move(options)));
+    }
     Decision&& cancel(std::string key) && { return std::move(cancel(std::move(key))); }
 
     bool rejected() const { return rejection_.has_value(); }
@@ -162,18 +174,21 @@ public:
     const std::vector<Effect>& effects() const { return effects_; }
     const std::vector<Timer>& timers() const { return timers_; }
     const std::vector<std::string>& cancels() const { return cancels_; }
+    const std::vector<detail::OutgoingMessage>& messages() const { return messages_; }
 
 private:
     void require_accepted() const {
         if (rejection_)
-            throw Error{Code::misuse,
-                        "a rejection writes nothing: it can't have events, effects or timers"};
+            throw Error{
+                Code::misuse,
+                "a rejection writes nothing: it can't have events, effects, timers or messages"};
     }
 
     std::vector<Event> events_;
     std::vector<Effect> effects_;
     std::vector<Timer> timers_;
     std::vector<std::string> cancels_;
+    std::vector<detail::OutgoingMessage> messages_;
     std::optional<RejectionOf<W>> rejection_;
 };
 

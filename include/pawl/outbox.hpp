@@ -64,7 +64,7 @@ struct SubscribeOptions {
     Duration poll = std::chrono::seconds{1};
 };
 
-/// One message at a time, as soon as it is there.
+/// Few at a time, as soon as they are there.
 inline SubscribeOptions low_latency() { return {.batch = 10}; }
 inline SubscribeOptions balanced() { return {}; }
 inline SubscribeOptions high_throughput() {

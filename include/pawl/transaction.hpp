@@ -13,31 +13,6 @@ class Workflow;
 template <class In, class Out>
 class Function;
 
-namespace detail {
-
-/// The name of its type on the wire; of a variant, that of what it holds.
-template <class T>
-std::string message_type(const T& value) {
-    if constexpr (requires { std::variant_size<T>::value; })
-        return std::visit([](const auto& held) { return message_type(held); }, value);
-    else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>)
-        return std::string{reflect::tag<T>()};
-    else
-        return {};
-}
-
-/// A value as a message; its type is the name on the wire, unless another one is given.
-template <class T>
-OutgoingMessage outgoing_message(std::string_view channel, const T& value, PublishOptions options) {
-    static_assert(json::travels<T>, "pawl: a message can't travel as JSON");
-    if (options.type.empty()) options.type = message_type(value);
-    return {.channel = std::string{channel},
-            .payload = json::encode(value),
-            .options = std::move(options)};
-}
-
-}  // namespace detail
-
 /// A transaction that is open. What it does is committed together with what pawl records of it, or
 /// not at all. Valid until the function that was given it returns, and used by its thread alone.
 ///

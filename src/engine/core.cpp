@@ -59,7 +59,9 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                    .log = [this](LogLevel level, const std::string& s) { log(level, s); },
                    .at_point = options_.test.at_point}),
       instances_({*store_, committers_, callbacks_, *random_, clock_, dispatcher_},
-                 {.cached = options_.cached_instances, .payload_limit = options_.payload_limit}),
+                 {.cached = options_.cached_instances,
+                  .payload_limit = options_.payload_limit,
+                  .published = [this] { published(); }}),
       runs_({*store_, committers_, *random_, clock_, dispatcher_, workers_, function_threads_,
              session_},
             {.payload_limit = options_.payload_limit,
@@ -144,15 +146,16 @@ void Core::add(std::string name, std::unique_ptr<detail::FunctionModel> model,
 
 void Core::subscribe(std::string channel, std::unique_ptr<detail::Subscriber> subscriber,
                      SubscribeOptions options) {
-    base::check_id("name of a channel", channel);
     if (used_)
-        throw Error{Code::misuse, fmt::format("channel \"{}\" is subscribed to too late: subscribe "
-                                              "before the engine is started or used",
+        throw Error{Code::misuse,
+                    fmt::format("channel \"{}\" is subscribed to too late: subscribe before the "
+                                "engine is started or used",
+                                channel)};
+    check_partitions(channel, options.partitions == 0 ? 1 : options.partitions);
+    if (deliverer_.has(channel))
+        throw Error{Code::misuse, fmt::format("channel \"{}\" is subscribed to twice: one handler "
+                                              "gets its messages",
                                               channel)};
-    if (options.partitions < 0 || options.partitions > store::most_partitions)
-        throw Error{Code::invalid,
-                    fmt::format("channel \"{}\" can't have {} partitions: 1 to {}", channel,
-                                options.partitions, store::most_partitions)};
     if (options.batch == 0)
         throw Error{Code::invalid,
                     fmt::format("channel \"{}\": a batch has at least one message", channel)};

@@ -31,6 +31,10 @@ void Deliverer::add(std::string channel, std::unique_ptr<detail::Subscriber> sub
     added.optional = optional;
 }
 
+bool Deliverer::has(std::string_view channel) const {
+    return std::ranges::any_of(channels_, [&](const auto& one) { return one->name == channel; });
+}
+
 void Deliverer::declare() {
     for (const auto& channel : channels_)
         if (!channel->optional)
@@ -52,11 +56,21 @@ void Deliverer::heard() {
     if (wanted_) wanted_();
 }
 
+void Deliverer::published() {
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& channel : channels_)
+            if (!channel->is_there) own_at_ = Time{};
+    }
+    heard();
+}
+
 base::Pause Deliverer::step() {
     progressed_ = false;
     if (channels_.empty()) return std::nullopt;
     const Time now = parts_.store.now();
     try {
+        give_doubtful_back();
         refresh_ownership(now);
         look_for_messages(now);
         auto moves = next_moves(now);
@@ -96,6 +110,20 @@ void Deliverer::refresh_ownership(Time now) {
     }
 }
 
+void Deliverer::give_doubtful_back() {
+    std::vector<HeldPtr> doubtful;
+    {
+        const std::lock_guard lock{mutex_};
+        for (auto& [partition, held] : held_)
+            if (held->in_doubt && !held->running) doubtful.push_back(held);
+        if (!doubtful.empty()) own_at_ = Time{};
+    }
+    for (const auto& held : doubtful) {
+        parts_.store.outbox().disown({&held->partition, 1}, held->fence);
+        held->in_doubt = false;
+    }
+}
+
 void Deliverer::drop_lost() {
     const std::lock_guard lock{mutex_};
     std::erase_if(held_,
@@ -104,6 +132,7 @@ void Deliverer::drop_lost() {
 
 void Deliverer::take(Channel& channel, const store::Ownership& got, store::Fence fence) {
     const std::lock_guard lock{mutex_};
+    channel.is_there = got.share > 0;
     for (auto& [partition, held] : held_)
         if (partition.channel == channel.name && std::ranges::count(got.held, partition.index) == 0)
             held->lost = true;
@@ -188,11 +217,14 @@ Deliverer::Moves Deliverer::next_moves(Time now) {
             held->stop.request_stop();
         }
         if (held->running || held->lost) continue;
+        // What ends a little later is told with it.
+        if (!stopping_ && now < held->channel->moved_at + held->channel->options.gather) continue;
         if (auto move = next_move(*held, now)) {
             moves.held.push_back(held);
             moves.advances.push_back(std::move(*move));
         }
     }
+    for (const auto& held : moves.held) held->channel->moved_at = now;
     return moves;
 }
 
@@ -217,7 +249,10 @@ std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
             if (!advance.left.empty()) advance.attempts = held.attempts + 1;
         }
     }
-    if (advance.left.empty() && !stopping_) advance.fetch = held.channel->options.batch;
+    if (advance.left.empty() && !stopping_) {
+        advance.fetch = held.channel->options.batch;
+        advance.ripen = held.next_due && *held.next_due > Time{} && *held.next_due <= now;
+    }
     return advance;
 }
 
@@ -235,6 +270,10 @@ void Deliverer::conclude(Held& held, store::Advance& advance, Time now) {
                                       .reason = base::readable(reason)});
     }
     advance.left = positions(held.batch, ended.done);
+    if (ended.isolate) {
+        held.window = 1;
+        return;
+    }
     if (ended.failed) return fail(held, advance, ended, now);
     held.window = std::min(held.window * 2, held.channel->options.batch);
     // What is left begins at once.
@@ -353,6 +392,8 @@ void Deliverer::run(const HeldPtr& held, std::vector<detail::Arrived> slice) {
     {
         const std::lock_guard lock{mutex_};
         held->running = false;
+        held->in_doubt = ended.in_doubt;
+        held->lost = held->lost || ended.in_doubt;
         held->ended = std::move(ended);
         if (--running_ == 0) emptied_.set();
     }
@@ -392,7 +433,7 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
     ended.done = arrivals.done;
     ended.buried = std::move(arrivals.buried);
     std::erase_if(ended.buried, [&](const auto& one) { return one.first >= ended.done; });
-    if (!ended.failed && ended.done == 0) {
+    if (!ended.failed && ended.done == 0 && !slice.empty()) {
         ended.failed = true;
         ended.error = "the handler of the batch took nothing of it";
     }
@@ -401,7 +442,7 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
 
 // What the handler writes and that the messages are done is one commit.
 Deliverer::Ended Deliverer::call_in_transaction(Held& held,
-                                                const std::vector<detail::Arrived>& slice) {
+                                                const std::vector<detail::Arrived>& slice) try {
     Ended ended;
     const auto transaction = parts_.store.begin(options_.transaction_limit);
     OutgoingBuffer outgoing{
@@ -426,6 +467,14 @@ Deliverer::Ended Deliverer::call_in_transaction(Held& held,
     ended.done = slice.size();
     ended.is_committed = true;
     return ended;
+} catch (const Error& e) {
+    if (e.code() == Code::in_doubt) return {.in_doubt = true, .error = e.what()};
+    if (slice.size() > 1) return {.isolate = true, .error = e.what()};
+    throw;
+} catch (...) {
+    // All of them are undone, and one of them is at fault.
+    if (slice.size() > 1) return {.isolate = true};
+    throw;
 }
 
 base::Pause Deliverer::next_pause(Time now) {
@@ -438,12 +487,14 @@ base::Pause Deliverer::next_pause(Time now) {
             continue;
         }
         if (held->lost) continue;
-        if (held->ended) return Duration::zero();
+        const Time soon =
+            stopping_ ? Time{} : held->channel->moved_at + held->channel->options.gather;
+        if (held->ended) next = std::min(next, soon);
         if (stopping_ || held->stopped) continue;
         if (held->retry_at)
             next = std::min(next, *held->retry_at);
         else if (!held->batch.empty() || held->may_have_more)
-            return Duration::zero();
+            next = std::min(next, soon);
         if (held->next_due) next = std::min(next, *held->next_due);
     }
     if (next == Time::max()) return std::nullopt;

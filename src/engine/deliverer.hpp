@@ -48,6 +48,7 @@ public:
     void add(std::string channel, std::unique_ptr<detail::Subscriber> subscriber,
              SubscribeOptions options, bool optional = false);
     bool empty() const { return channels_.empty(); }
+    bool has(std::string_view channel) const;
     void on_wanted(std::function<void()> wanted) { wanted_ = std::move(wanted); }
 
     /// Makes sure that the channels are there.
@@ -58,6 +59,8 @@ public:
     base::Pause step();
     /// Something may have been published.
     void heard();
+    /// This process has published: perhaps to a channel that was not there before.
+    void published();
     /// Whether the last `step` had something to do.
     bool progressed() const { return progressed_; }
 
@@ -74,7 +77,9 @@ private:
         std::unique_ptr<detail::Subscriber> subscriber;
         SubscribeOptions options;
         bool optional = false;
+        bool is_there = false;
         Time looked_at{};
+        Time moved_at{};   ///< when the store was last told of it
         bool told = true;  ///< something may be there
 
         Time next_look() const { return looked_at + (told ? options.gather : options.poll); }
@@ -86,6 +91,8 @@ private:
         bool failed = false;                                      ///< at the one behind them
         bool permanent = false;
         bool is_committed = false;  ///< the store knows of those that are done
+        bool isolate = false;       ///< which of them failed is not known: one at a time
+        bool in_doubt = false;      ///< whether they are done only the store knows
         std::string error;
     };
     struct Held {
@@ -103,6 +110,7 @@ private:
         std::size_t window = 1;  ///< messages that a handler gets at a time
         bool running = false;
         bool lost = false;
+        bool in_doubt = false;  ///< it is given back, and taken anew
         Time deadline = Time::max();
         std::stop_source stop;
         std::optional<Ended> ended;
@@ -129,6 +137,7 @@ private:
     std::vector<detail::Arrived> arrivals(Held& held, Time now);
     base::Pause next_pause(Time now);
     void drop_lost();
+    void give_doubtful_back();
     void log(LogLevel level, const std::string& text) const {
         if (options_.log) options_.log(level, text);
     }

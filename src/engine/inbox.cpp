@@ -1,7 +1,9 @@
 #include "engine/inbox.hpp"
 
+#include <map>
 #include <mutex>
 #include <pawl/error.hpp>
+#include <pawl/step.hpp>
 #include <vector>
 
 #include "base/latch.hpp"
@@ -10,22 +12,90 @@
 namespace pawl::engine {
 namespace {
 
+/// The inputs of a batch, in a chain for each instance: one is applied when the one before it is.
 /// Shared with those who are called back.
-struct Batch {
-    std::mutex mutex;
-    std::size_t left = 0;
-    std::vector<std::exception_ptr> errors;
-    base::Latch over;
-
-    void applied(std::size_t at, std::exception_ptr error) {
-        const std::lock_guard lock{mutex};
-        errors[at] = std::move(error);
-        if (--left == 0) over.set();
+class Applying : public std::enable_shared_from_this<Applying> {
+public:
+    Applying(std::span<const detail::Arrived> all, const InboxSubscriber::Apply& apply)
+        : all_(all), apply_(apply), left_(all.size()), errors_(all.size()) {
+        for (std::size_t at = 0; at < all.size(); ++at)
+            chains_[all[at].received.id].at.push_back(at);
     }
+
+    /// The error of each, when all are over.
+    const std::vector<std::exception_ptr>& wait() {
+        for (auto& [id, chain] : chains_) go_on(chain);
+        over_.wait_for(base::for_ever);
+        return errors_;
+    }
+
+private:
+    struct Chain {
+        std::vector<std::size_t> at;
+        std::size_t next = 0;
+        bool beginning = false;  ///< one is, on some thread
+        bool again = false;      ///< it has ended already: that thread begins the next
+    };
+
+    // A loop and not a recursion where they end as soon as they begin.
+    void go_on(Chain& chain) {
+        for (;;) {
+            std::size_t at = 0;
+            {
+                const std::lock_guard lock{mutex_};
+                if (chain.next == chain.at.size()) return;
+                if (chain.beginning) {
+                    chain.again = true;
+                    return;
+                }
+                chain.beginning = true;
+                at = chain.at[chain.next];
+            }
+            begin(chain, at);
+            const std::lock_guard lock{mutex_};
+            chain.beginning = false;
+            if (!std::exchange(chain.again, false)) return;
+        }
+    }
+
+    void begin(Chain& chain, std::size_t at) {
+        try {
+            auto posted = json::decode<records::Posted>(all_[at].payload);
+            if (posted.input_id.empty()) posted.input_id = all_[at].received.key;
+            apply_(std::move(posted), all_[at].received,
+                   [self = shared_from_this(), &chain](std::exception_ptr error) {
+                       self->ended(chain, std::move(error));
+                   });
+        } catch (...) {
+            ended(chain, std::current_exception());
+        }
+    }
+
+    void ended(Chain& chain, std::exception_ptr error) {
+        {
+            const std::lock_guard lock{mutex_};
+            // Those behind one that failed wait for it.
+            const std::size_t until = error ? chain.at.size() : chain.next + 1;
+            for (; chain.next < until; ++chain.next) {
+                errors_[chain.at[chain.next]] = error;
+                --left_;
+            }
+            if (left_ == 0) over_.set();
+        }
+        if (!error) go_on(chain);
+    }
+
+    const std::span<const detail::Arrived> all_;
+    const InboxSubscriber::Apply& apply_;
+    std::mutex mutex_;
+    std::size_t left_;
+    std::vector<std::exception_ptr> errors_;
+    std::map<std::string, Chain> chains_;
+    base::Latch over_;
 };
 
 // An input that can't be read, or that no instance can ever take, is not tried again.
-void rethrow(const std::exception_ptr& error) {
+[[noreturn]] void rethrow(const std::exception_ptr& error) {
     try {
         std::rethrow_exception(error);
     } catch (const Error& e) {
@@ -36,29 +106,14 @@ void rethrow(const std::exception_ptr& error) {
 
 }  // namespace
 
-// All of them are on their way at a time, in their order. Where one fails, those before it are
-// done; those behind it are applied again, and found to be.
+// Inputs of different instances are on their way at a time. Where one fails, those before it are
+// done; those behind it that were applied are applied again, and found to be.
 void InboxSubscriber::handle(detail::Arrivals& arrivals) {
-    const auto batch = std::make_shared<Batch>();
-    batch->left = arrivals.all.size();
-    batch->errors.resize(arrivals.all.size());
-    for (std::size_t at = 0; at < arrivals.all.size(); ++at) {
-        const auto& arrived = arrivals.all[at];
-        try {
-            auto posted = json::decode<records::Posted>(arrived.payload);
-            if (posted.input_id.empty()) posted.input_id = arrived.received.key;
-            apply_(std::move(posted), arrived.received,
-                   [batch, at](std::exception_ptr error) { batch->applied(at, std::move(error)); });
-        } catch (...) {
-            batch->applied(at, std::current_exception());
-        }
+    const auto applying = std::make_shared<Applying>(arrivals.all, apply_);
+    for (const auto& error : applying->wait()) {
+        if (error) rethrow(error);
+        arrivals.done = ++arrivals.taken;
     }
-    batch->over.wait_for(base::for_ever);
-    for (arrivals.taken = 0; arrivals.taken < arrivals.all.size(); ++arrivals.taken) {
-        arrivals.done = arrivals.taken;
-        if (batch->errors[arrivals.taken]) rethrow(batch->errors[arrivals.taken]);
-    }
-    arrivals.done = arrivals.taken;
 }
 
 }  // namespace pawl::engine

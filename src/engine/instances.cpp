@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/uuid.hpp"
 #include "engine/drafting.hpp"
+#include "engine/outgoing.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -56,6 +57,18 @@ std::exception_ptr caught(const Request& request) {
     } catch (...) {
         return workflow_error(request, not_standard);
     }
+}
+
+// What is not said of a message is as with the input it was decided on.
+void follow(store::Envelope& message, const store::Envelope& input, const Uuid& event) {
+    const auto take = [](std::string& to, const std::string& from) {
+        if (to.empty()) to = from;
+    };
+    take(message.correlation, input.correlation.empty() ? event.text() : input.correlation);
+    take(message.conversation, input.conversation);
+    take(message.tenant, input.tenant);
+    take(message.trace, input.trace);
+    message.causation = event;
 }
 
 }  // namespace
@@ -295,6 +308,9 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     request.outcome_.events = static_cast<std::int64_t>(draft.events.size());
     const auto expected = request.commit.append->expected;
     auto& append = *request.commit.append;
+    OutgoingBuffer outgoing{{.payload_limit = options_.payload_limit,
+                             .fresh_id = [&] { return uuids_->fresh_uuid(); }}};
+    for (auto& message : draft.messages) outgoing.publish(std::move(message));
     append = append_of(std::move(draft), {.random = parts_.random,
                                           .now = parts_.clock.now(),
                                           .payload_limit = options_.payload_limit});
@@ -308,6 +324,11 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     auto& envelope = request.commit.envelope;
     if (envelope.correlation.empty() && append.events.size() > 1)
         envelope.correlation = append.events.front().id.text();
+
+    // A message belongs to the conversation of what it was decided on, unless it says otherwise.
+    outgoing.add_to(request.commit);
+    for (auto& message : request.commit.messages)
+        follow(message.envelope, envelope, append.events.front().id);
 
     for (auto& put : append.puts) {
         if (put.kind == store::ItemKind::effect)
@@ -332,13 +353,18 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     if (request.settlement) request.commit.settlements.push_back(*request.settlement);
 }
 
+void Instances::committed(Request& request, store::Answer& answer) {
+    launch_born(request, answer);
+    if (!request.commit.messages.empty() && options_.published) options_.published();
+}
+
 void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
                          std::vector<Job::Owned>& later) {
     auto& r = *request;
     const auto& guess = r.workflow->guess;
     bool decide_again = false;
     if (answer.fate == store::Fate::committed)
-        launch_born(r, answer);
+        committed(r, answer);
     else
         cancel_born(r);
     switch (answer.fate) {

@@ -76,6 +76,7 @@ public:
     struct Options {
         std::size_t cached = 0;
         std::size_t payload_limit = 0;
+        std::function<void()> published;  ///< called when messages were committed
     };
     struct Parts {
         store::Store& store;
@@ -127,6 +128,7 @@ private:
     void plan_accepted(CachedInstance& instance, Request& request, detail::Draft draft);
     void abandon(CachedInstance& instance, std::unique_ptr<Request> request,
                  std::exception_ptr error);
+    void committed(Request& request, store::Answer& answer);
     void launch_born(Request& request, const store::Answer& answer);
     void cancel_born(Request& request);
     std::unique_ptr<detail::State> state_of(const Registered& workflow, const std::string& id,

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "engine/inbox_records.hpp"
+#include "store/outbox.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -40,7 +41,19 @@ std::string inbox_channel(std::string_view type) {
     return fmt::format("{}inbox.{}", reserved, type);
 }
 
+void check_partitions(std::string_view channel, int partitions) {
+    base::check_id("name of a channel", channel);
+    if (channel.starts_with(reserved))
+        throw Error{Code::invalid, fmt::format("channel \"{}\": names that begin with \"{}\" are "
+                                               "pawl's own",
+                                               channel, reserved)};
+    if (partitions < 1 || partitions > store::most_partitions)
+        throw Error{Code::invalid, fmt::format("channel \"{}\" can't have {} partitions: 1 to {}",
+                                               channel, partitions, store::most_partitions)};
+}
+
 Uuid OutgoingBuffer::add(store::Message message) {
+    if (closed_) throw Error{Code::misuse, "the transaction is over"};
     message.id = options_.fresh_id();
     check(message, options_.payload_limit);
     messages_.push_back(std::move(message));

@@ -12,6 +12,9 @@ namespace pawl::engine {
 /// The channel in which inputs wait for workflows and functions of this type.
 std::string inbox_channel(std::string_view type);
 
+/// Throws Error (invalid) unless a channel can have this name and so many partitions.
+void check_partitions(std::string_view channel, int partitions);
+
 /// Checks everything before anything is written. Not thread-safe.
 class OutgoingBuffer final : public detail::Outgoing {
 public:
@@ -25,6 +28,8 @@ public:
     void post(detail::OutgoingInput input) override;
 
     bool empty() const { return messages_.empty(); }
+    /// From now on everything is refused (misuse): the transaction is over.
+    void close() { closed_ = true; }
     void add_to(store::Commit& commit) const;
 
 private:
@@ -32,6 +37,7 @@ private:
 
     Options options_;
     std::vector<store::Message> messages_;
+    bool closed_ = false;
 };
 
 }  // namespace pawl::engine

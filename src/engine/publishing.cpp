@@ -39,11 +39,10 @@ BegunTransaction::BegunTransaction(BegunTransaction&&) noexcept = default;
 BegunTransaction::~BegunTransaction() = default;
 
 void BegunTransaction::commit() {
-    if (!impl_->transaction) throw Error{Code::misuse, "the transaction is over"};
     store::Commit commit;
     impl_->outgoing.add_to(commit);
-    const auto transaction = std::move(impl_->transaction);
-    const auto answer = transaction->commit(commit, nullptr);
+    impl_->outgoing.close();
+    const auto answer = impl_->transaction->commit(commit, nullptr);
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
     if (!impl_->outgoing.empty()) impl_->core->published();
 }
@@ -81,10 +80,12 @@ void Engine::add_subscriber(std::string channel, std::unique_ptr<detail::Subscri
 }
 
 void Engine::channel(std::string_view name, int partitions) {
+    engine::check_partitions(name, partitions);
     impl_->store().outbox().declare(std::string{name}, partitions);
 }
 
 bool Engine::repartition(std::string_view channel, int partitions) {
+    engine::check_partitions(channel, partitions);
     return impl_->store().outbox().repartition(std::string{channel}, partitions);
 }
 

@@ -72,6 +72,7 @@ struct Advance {
     std::optional<Time> retry_at;      ///< not before this
     std::optional<std::string> error;  ///< of the last attempt
     bool stopped = false;              ///< until somebody has it go on
+    bool ripen = false;                ///< those that were for later and are due come, too
     std::size_t fetch = 0;             ///< so many more get numbers, and count as begun
 };
 

@@ -144,7 +144,7 @@ TEST_P(Outboxes, DeliverLaterWhatIsForLater) {
     advance({.sequence = 1, .done = positions(first.fetched)});
     EXPECT_EQ(look(), later.deliver_after);
     clock.advance(1h);
-    const auto then = advance({.sequence = 1, .fetch = 5});
+    const auto then = advance({.sequence = 1, .ripen = true, .fetch = 5});
     EXPECT_THAT(texts(then.fetched), ElementsAre("later"));
     advance({.sequence = 2, .done = positions(then.fetched)});
     EXPECT_EQ(look(), std::nullopt);

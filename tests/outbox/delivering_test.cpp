@@ -133,8 +133,7 @@ TEST_P(Messages, AreBuriedAtOnceWhereThatIsSaid) {
 }
 
 TEST_P(Messages, ThatCanNotBeReadAreBuried) {
-    engine->subscribe("notes", [&](const Note& note) { seen.push_back(note.text); },
-                      {.policy = {.attempts = 1}});
+    engine->subscribe("notes", [&](const Note& note) { seen.push_back(note.text); });
     engine->publish("notes", std::string{"not a note"}, keyed("k"));
     engine->publish("notes", Note{"fine"}, keyed("k"));
     engine->run_until_idle();
@@ -243,6 +242,16 @@ TEST_P(Messages, AreRefusedWithAReason) {
               Code::invalid);
 }
 
+TEST_P(Messages, HaveOneHandlerAndAPossibleNumberOfPartitions) {
+    engine->subscribe("notes", [](const Note&) {});
+    EXPECT_EQ(error_of([&] { engine->subscribe("notes", [](const Note&) {}); }).code(),
+              Code::misuse);
+    EXPECT_EQ(error_of([&] { engine->subscribe("pawl.x", [](const Note&) {}); }).code(),
+              Code::invalid);
+    EXPECT_EQ(error_of([&] { engine->repartition("notes", 0); }).code(), Code::invalid);
+    EXPECT_EQ(error_of([&] { engine->channel("notes", 5000); }).code(), Code::invalid);
+}
+
 TEST_P(Messages, NeedTheNumberOfPartitionsThatTheirChannelHas) {
     engine->channel("notes", 4);
     EXPECT_THAT(error_of([&] { engine->channel("notes", 8); }).what(),
@@ -308,6 +317,39 @@ TEST_P(Messages, AreDeliveredByThreads) {
         EXPECT_EQ(numbers.size(), 100u);
         EXPECT_TRUE(std::ranges::is_sorted(numbers)) << key;
     }
+}
+
+struct Shop {
+    struct Sell {
+        std::string what;
+    };
+    using Input = std::variant<Sell>;
+    struct Sold {
+        std::string what;
+    };
+    using Event = std::variant<Sold>;
+    int count = 0;
+    void evolve(const Sold&) { ++count; }
+    Decision<Shop> decide(const Sell& in) const {
+        if (count == 2) return reject("sold out");
+        return Decision<Shop>{Sold{in.what}}.publish("notes", Note{in.what, count + 1},
+                                                     {.key = "shop"});
+    }
+};
+
+TEST_P(Messages, ArePublishedByDecisions) {
+    std::vector<std::string> correlations;
+    engine->subscribe("notes", [&](const Note& note, const Received& received) {
+        seen.push_back(note.text + std::to_string(note.number));
+        correlations.push_back(received.correlation);
+    });
+    const auto shops = engine->add<Shop>("shop");
+    shops.send("s", Shop::Sell{"book"}, {.correlation = "c1"});
+    shops.send("s", Shop::Sell{"pen"}, {.correlation = "c2"});
+    EXPECT_TRUE(shops.send("s", Shop::Sell{"ink"}).rejected());
+    engine->run_until_idle();
+    EXPECT_THAT(seen, ElementsAre("book1", "pen2"));
+    EXPECT_THAT(correlations, ElementsAre("c1", "c2"));
 }
 
 }  // namespace

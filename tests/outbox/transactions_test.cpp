@@ -42,6 +42,8 @@ TEST_P(OwnTransactions, CommitRowsAndMessagesTogether) {
     tx.publish("ledger", Transferred{"ada", 30}, {.key = "ada"});
     tx.commit();
     EXPECT_EQ(error_of([&] { tx.commit(); }).code(), Code::misuse);
+    EXPECT_EQ(error_of([&] { tx.exec("DELETE FROM x"); }).code(), Code::misuse);
+    EXPECT_EQ(error_of([&] { tx.publish("ledger", Transferred{}); }).code(), Code::misuse);
     engine->run_until_idle();
     EXPECT_EQ(cents(), "70");
     EXPECT_THAT(seen, ElementsAre(30));
@@ -101,12 +103,12 @@ TEST_P(OwnTransactions, StartRunsIfAndOnlyIfTheyCommit) {
 }
 
 TEST_P(OwnTransactions, OfHandlersAreOneCommitWithTheirMessage) {
-    bool fails = true;
+    int failures = 2;  // of all of them together, then of the first alone
     engine->subscribe("ledger",
                       [&](Transaction& tx, const Transferred& t) {
                           take(tx, -t.cents);
                           tx.publish("done", t);
-                          if (std::exchange(fails, false)) throw std::runtime_error("once");
+                          if (failures-- > 0) throw std::runtime_error("not yet");
                       },
                       {.partitions = 1});
     engine->subscribe("done", [&](const Transferred& t) { seen.push_back(t.cents); });
@@ -117,6 +119,21 @@ TEST_P(OwnTransactions, OfHandlersAreOneCommitWithTheirMessage) {
     EXPECT_EQ(cents(), "106");
     EXPECT_EQ(seen.size(), 3u);
     for (const auto& one : engine->partitions("ledger")) EXPECT_EQ(one.waiting, 0);
+}
+
+TEST_P(OwnTransactions, OfHandlersBuryTheMessageThatIsAtFault) {
+    engine->subscribe("ledger",
+                      [&](Transaction& tx, const Transferred& t) {
+                          take(tx, -t.cents);
+                          if (t.cents == 3) throw Permanent{"not three"};
+                      },
+                      {.partitions = 1});
+    for (const int amount : {1, 2, 3, 4}) engine->publish("ledger", Transferred{"ada", amount});
+    engine->run_until_idle();
+    EXPECT_EQ(cents(), "107");
+    const auto dead = engine->dead_messages();
+    ASSERT_EQ(dead.size(), 1u);
+    EXPECT_THAT(dead[0].payload, HasSubstr("3"));
 }
 
 TEST_P(OwnTransactions, OfFunctionsPublishWithTheirStep) {
@@ -158,6 +175,34 @@ TEST_P(Posting, AppliesInputsInOrderAndOnce) {
     engine->run_until_idle();
     EXPECT_EQ(counters.state("c")->total, 3);
     EXPECT_EQ(counters.state("d")->total, 3);
+}
+
+struct Words {
+    struct Say {
+        std::string word;
+    };
+    using Input = std::variant<Say>;
+    struct Said {
+        std::string word;
+    };
+    using Event = std::variant<Said>;
+    std::string all;
+    void evolve(const Said& e) { all += e.word; }
+    Decision<Words> decide(const Say& in) const {
+        if (in.word == "a" && std::exchange(fails, false)) throw std::runtime_error("once");
+        return Said{in.word};
+    }
+    static inline bool fails = false;
+};
+
+TEST_P(Posting, KeepsTheOrderOfAnInstanceWhenOneFails) {
+    const auto words = engine->add<Words>("words");
+    Words::fails = true;
+    for (const char* word : {"a", "b", "c"}) words.post("w", Words::Say{word});
+    engine->run_until_idle();
+    EXPECT_FALSE(words.state("w")) << "those behind it wait";
+    advance(*engine, 10s);
+    EXPECT_EQ(words.state("w")->all, "abc");
 }
 
 TEST_P(Posting, AppliesWhatWasPostedToAnEngineThatRuns) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <pawl/decision.hpp>
 #include <pawl/delivery.hpp>
+#include <pawl/detail/outgoing.hpp>
 #include <pawl/policy.hpp>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ struct Draft {
     std::vector<Encoded> effects;
     std::vector<Timer> timers;
     std::vector<std::string> cancels;
+    std::vector<OutgoingMessage> messages;
     bool finished = false;  ///< after these events
 };
 

@@ -1,10 +1,14 @@
 /// What a transaction gives to the engine beside the user's own SQL.
 #pragma once
 
+#include <pawl/json.hpp>
 #include <pawl/options.hpp>
 #include <pawl/outbox.hpp>
 #include <pawl/uuid.hpp>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
 
 namespace pawl::inline v0::detail {
 
@@ -13,6 +17,27 @@ struct OutgoingMessage {
     std::string payload;
     PublishOptions options;  ///< `type` is set
 };
+
+/// The name of its type on the wire; of a variant, that of what it holds.
+template <class T>
+std::string message_type(const T& value) {
+    if constexpr (requires { std::variant_size<T>::value; })
+        return std::visit([](const auto& held) { return message_type(held); }, value);
+    else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T>)
+        return std::string{reflect::tag<T>()};
+    else
+        return {};
+}
+
+/// A value as a message; its type is the name on the wire, unless another one is given.
+template <class T>
+OutgoingMessage outgoing_message(std::string_view channel, const T& value, PublishOptions options) {
+    static_assert(json::travels<T>, "pawl: a message can't travel as JSON");
+    if (options.type.empty()) options.type = message_type(value);
+    return {.channel = std::string{channel},
+            .payload = json::encode(value),
+            .options = std::move(options)};
+}
 
 /// An input for a workflow, or the start of a run.
 struct OutgoingInput {

@@ -1,9 +1,10 @@
 /// A user's handler of messages as the engine calls it: finds out what it takes, and decodes.
 #pragma once
 
-#include <pawl/detail/typed_function.hpp>
+#include <pawl/error.hpp>
 #include <pawl/json.hpp>
 #include <pawl/outbox.hpp>
+#include <pawl/step.hpp>
 #include <pawl/transaction.hpp>
 #include <span>
 #include <type_traits>
@@ -19,6 +20,16 @@ struct Arrived {
     Received received;
     std::string payload;
 };
+
+/// What can't be read now can't be read later.
+template <class T>
+T decoded(std::string_view payload) {
+    try {
+        return json::decode<T>(payload);
+    } catch (const Error& e) {
+        throw Permanent{e.what()};
+    }
+}
 
 /// The messages that a handler of batches works through, and its word on them.
 struct Arrivals {
@@ -41,7 +52,7 @@ public:
     /// The next message, or nothing when there are no more.
     std::optional<T> next() {
         if (arrivals_->taken == arrivals_->all.size()) return std::nullopt;
-        return json::decode<T>(arrivals_->all[arrivals_->taken++].payload);
+        return detail::decoded<T>(arrivals_->all[arrivals_->taken++].payload);
     }
     /// Up to `count` of them.
     std::vector<T> next(std::size_t count) {
@@ -139,9 +150,9 @@ public:
     void handle(const Arrived& arrived) override {
         if constexpr (!in_transaction && !in_batch) {
             if constexpr (std::is_invocable_v<F&, const T&, const Received&>)
-                handler_(json::decode<T>(arrived.payload), arrived.received);
+                handler_(decoded<T>(arrived.payload), arrived.received);
             else
-                handler_(json::decode<T>(arrived.payload));
+                handler_(decoded<T>(arrived.payload));
         }
     }
     void handle(Arrivals& arrivals) override {
@@ -153,9 +164,9 @@ public:
     void handle(Transaction& tx, const Arrived& arrived) override {
         if constexpr (in_transaction) {
             if constexpr (std::is_invocable_v<F&, Transaction&, const T&, const Received&>)
-                handler_(tx, json::decode<T>(arrived.payload), arrived.received);
+                handler_(tx, decoded<T>(arrived.payload), arrived.received);
             else
-                handler_(tx, json::decode<T>(arrived.payload));
+                handler_(tx, decoded<T>(arrived.payload));
         }
     }
 

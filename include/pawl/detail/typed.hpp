@@ -68,6 +68,7 @@ Draft draft_of(const Decision<W>& decision) {
     for (const auto& t : decision.timers())
         draft.timers.push_back({encoded(t.input), t.key, t.at, t.after});
     draft.cancels = decision.cancels();
+    draft.messages = decision.messages();
     return draft;
 }
 

@@ -17,10 +17,6 @@ std::int32_t declared(State& state, const std::string& channel, std::int32_t par
     return there;
 }
 
-bool is_due(const Message& message, Time now) {
-    return !message.deliver_after || *message.deliver_after <= now;
-}
-
 bool is_in(const Message& message, const Partition& partition) {
     return message.channel == partition.channel && message.partition == partition.index;
 }
@@ -150,7 +146,7 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
         if (one.fetch == 0) continue;
         for (auto& [position, message] : state_.messages) {
             if (!is_in(message, one.partition)) continue;
-            if (!is_due(message, now)) continue;
+            if (message.deliver_after && !(one.ripen && *message.deliver_after <= now)) continue;
             message.deliver_after.reset();
             if (answer.fetched.size() == one.fetch || std::ranges::count(one.left, position) > 0)
                 continue;

@@ -251,7 +251,7 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
                     {burial.position, burial.sequence, burial.attempts, text(burial.reason), now});
             if (all[i].fetch == 0) continue;
             wants.push_back(i);
-            ripe.add({refs[i], all[i].partition.index, now});
+            if (all[i].ripen) ripe.add({refs[i], all[i].partition.index, now});
             // Those that are left are among what is found.
             wanted.add({refs[i], all[i].partition.index,
                         static_cast<std::int64_t>(all[i].fetch + all[i].left.size())});
@@ -293,7 +293,10 @@ bool Delivering::advance_in(Connection& connection, const Advance& one) {
         buried.add({burial.position, burial.sequence, burial.attempts, text(burial.reason),
                     database_.now()});
     connection.post(sql_.dead_messages.bury, buried);
-    connection.post(sql_.messages.remove, rows_of(one.done));
+    // Fewer: they were done before, by somebody who did not hear of it.
+    if (connection.run(sql_.messages.remove, rows_of(one.done)) !=
+        static_cast<std::int64_t>(one.done.size()))
+        return false;
     const auto batch = packed(one.left);
     moved.add({ref, one.partition.index, one.sequence, one.attempts, one.retry_at,
                one.stopped ? 1 : 0, one.error ? text(*one.error) : Value{}, given_bytes(batch)});
