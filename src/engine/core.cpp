@@ -271,7 +271,7 @@ void Core::start_parts() {
     session_.start();
     dispatcher_.begin_work(false);
     claiming_.start();
-    deliverer_.begin_work();
+    deliverer_.begin_work(true);
     if (!deliverer_.empty()) delivering_.start();
     vacuuming_.start();
     watching_ = std::make_unique<base::Loop>(
@@ -343,7 +343,7 @@ void Core::run_until_idle() {
     if (started_) throw Error{Code::misuse, "run_until_idle is for an engine that was not started"};
     set_up();
     dispatcher_.begin_work(true);
-    deliverer_.begin_work();
+    deliverer_.begin_work(false);
     for (bool idle = false; !idle;) {
         session_.ensure();
         dispatcher_.step();

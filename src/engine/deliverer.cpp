@@ -11,7 +11,6 @@
 namespace pawl::engine {
 namespace {
 
-constexpr Duration between_ownerships = std::chrono::seconds{1};
 constexpr Duration pause_after_failure = std::chrono::milliseconds{200};
 
 std::vector<std::int64_t> positions(const std::deque<store::Message>& batch, std::size_t from) {
@@ -41,9 +40,10 @@ void Deliverer::declare() {
             parts_.store.outbox().declare(channel->name, channel->options.partitions);
 }
 
-void Deliverer::begin_work() {
+void Deliverer::begin_work(bool gathers) {
     const std::lock_guard lock{mutex_};
     stopping_ = false;
+    gathers_ = gathers;
     own_at_ = Time{};
 }
 
@@ -87,92 +87,6 @@ base::Pause Deliverer::step() {
     return next_pause(now);
 }
 
-// Once a second, so that what a process that died has left is found, and a new one gets its share.
-void Deliverer::refresh_ownership(Time now) {
-    {
-        const std::lock_guard lock{mutex_};
-        if (stopping_ || now < own_at_) return;
-    }
-    const auto session = parts_.session.ensure();
-    const auto fence = static_cast<store::Fence>(parts_.random.next() >> 1);
-    {
-        const std::lock_guard lock{mutex_};
-        own_at_ = now + between_ownerships;
-        if (session != session_)
-            for (auto& [partition, held] : held_) held->lost = true;
-        session_ = session;
-    }
-    drop_lost();
-    for (auto& channel : channels_) {
-        const auto got = parts_.store.outbox().own({session, fence}, channel->name);
-        take(*channel, got, fence);
-        give_surplus_back(*channel, got.share);
-    }
-}
-
-void Deliverer::give_doubtful_back() {
-    std::vector<HeldPtr> doubtful;
-    {
-        const std::lock_guard lock{mutex_};
-        for (auto& [partition, held] : held_)
-            if (held->in_doubt && !held->running) doubtful.push_back(held);
-        if (!doubtful.empty()) own_at_ = Time{};
-    }
-    for (const auto& held : doubtful) {
-        parts_.store.outbox().disown({&held->partition, 1}, held->fence);
-        held->in_doubt = false;
-    }
-}
-
-void Deliverer::drop_lost() {
-    const std::lock_guard lock{mutex_};
-    std::erase_if(held_,
-                  [](const auto& entry) { return entry.second->lost && !entry.second->running; });
-}
-
-void Deliverer::take(Channel& channel, const store::Ownership& got, store::Fence fence) {
-    const std::lock_guard lock{mutex_};
-    channel.is_there = got.share > 0;
-    for (auto& [partition, held] : held_)
-        if (partition.channel == channel.name && std::ranges::count(got.held, partition.index) == 0)
-            held->lost = true;
-    for (const auto& taken : got.taken) {
-        // One that was lost and is still running keeps its place until its handler returns.
-        auto& place = held_[taken.partition];
-        place = std::make_shared<Held>();
-        place->partition = taken.partition;
-        place->channel = &channel;
-        place->fence = fence;
-        place->sequence = taken.sequence;
-        place->batch.assign(taken.batch.begin(), taken.batch.end());
-        place->attempts = taken.attempts;
-        place->retry_at = taken.retry_at;
-        place->stopped = taken.stopped.has_value();
-        // What somebody else has begun may be what ended him.
-        place->window = taken.batch.empty() ? channel.options.batch : 1;
-    }
-}
-
-void Deliverer::give_surplus_back(Channel& channel, std::size_t share) {
-    std::map<store::Fence, std::vector<store::Partition>> surplus;
-    {
-        const std::lock_guard lock{mutex_};
-        const auto is_ours = [&](const auto& entry) {
-            return entry.first.channel == channel.name && !entry.second->lost;
-        };
-        auto count = static_cast<std::size_t>(std::ranges::count_if(held_, is_ours));
-        for (auto at = held_.begin(); at != held_.end() && count > share;) {
-            const bool goes = is_ours(*at) && !at->second->running && !at->second->ended;
-            if (goes) {
-                surplus[at->second->fence].push_back(at->first);
-                --count;
-            }
-            at = goes ? held_.erase(at) : std::next(at);
-        }
-    }
-    for (const auto& [fence, partitions] : surplus) parts_.store.outbox().disown(partitions, fence);
-}
-
 void Deliverer::look_for_messages(Time now) {
     std::vector<HeldPtr> idle;
     std::vector<store::Partition> partitions;
@@ -181,7 +95,7 @@ void Deliverer::look_for_messages(Time now) {
         if (stopping_) return;
         std::vector<const Channel*> looks;
         for (auto& channel : channels_) {
-            if (now < channel->next_look()) continue;
+            if (now < next_look(*channel)) continue;
             channel->told = false;
             channel->looked_at = now;
             looks.push_back(channel.get());
@@ -218,7 +132,7 @@ Deliverer::Moves Deliverer::next_moves(Time now) {
         }
         if (held->running || held->lost) continue;
         // What ends a little later is told with it.
-        if (!stopping_ && now < held->channel->moved_at + held->channel->options.gather) continue;
+        if (now < next_move(*held->channel)) continue;
         if (auto move = next_move(*held, now)) {
             moves.held.push_back(held);
             moves.advances.push_back(std::move(*move));
@@ -480,15 +394,14 @@ Deliverer::Ended Deliverer::call_in_transaction(Held& held,
 base::Pause Deliverer::next_pause(Time now) {
     const std::lock_guard lock{mutex_};
     Time next = stopping_ ? Time::max() : own_at_;
-    for (const auto& channel : channels_) next = std::min(next, channel->next_look());
+    for (const auto& channel : channels_) next = std::min(next, next_look(*channel));
     for (const auto& [partition, held] : held_) {
         if (held->running) {
             next = std::min(next, held->deadline);
             continue;
         }
         if (held->lost) continue;
-        const Time soon =
-            stopping_ ? Time{} : held->channel->moved_at + held->channel->options.gather;
+        const Time soon = next_move(*held->channel);
         if (held->ended) next = std::min(next, soon);
         if (stopping_ || held->stopped) continue;
         if (held->retry_at)

@@ -53,8 +53,8 @@ public:
 
     /// Makes sure that the channels are there.
     void declare();
-    /// From now on `step` delivers.
-    void begin_work();
+    /// From now on `step` delivers. `gathers`: it waits for more where the options say so.
+    void begin_work(bool gathers);
     /// Returns when it wants to be called again.
     base::Pause step();
     /// Something may have been published.
@@ -81,8 +81,6 @@ private:
         Time looked_at{};
         Time moved_at{};   ///< when the store was last told of it
         bool told = true;  ///< something may be there
-
-        Time next_look() const { return looked_at + (told ? options.gather : options.poll); }
     };
     /// How a handler has ended.
     struct Ended {
@@ -136,6 +134,13 @@ private:
     Ended call_in_transaction(Held& held, const std::vector<detail::Arrived>& slice);
     std::vector<detail::Arrived> arrivals(Held& held, Time now);
     base::Pause next_pause(Time now);
+    Duration gather(const Channel& channel) const {
+        return gathers_ && !stopping_ ? channel.options.gather : Duration::zero();
+    }
+    Time next_look(const Channel& channel) const {
+        return channel.looked_at + (channel.told ? gather(channel) : channel.options.poll);
+    }
+    Time next_move(const Channel& channel) const { return channel.moved_at + gather(channel); }
     void drop_lost();
     void give_doubtful_back();
     void log(LogLevel level, const std::string& text) const {
@@ -153,6 +158,7 @@ private:
     Time own_at_{};
     std::size_t running_ = 0;
     bool stopping_ = true;
+    bool gathers_ = true;
     bool progressed_ = false;
     base::Latch emptied_;
 };
