@@ -164,9 +164,9 @@ private:
 
 }  // namespace
 
-std::chrono::seconds fault_time() {
+std::chrono::seconds fault_time(std::chrono::seconds otherwise) {
     const char* given = std::getenv("PAWL_SOAK_SECONDS");
-    return given ? std::chrono::seconds{std::stol(given)} : std::chrono::seconds{30};
+    return given ? std::chrono::seconds{std::stol(given)} : otherwise;
 }
 
 void for_a_while(std::chrono::milliseconds time, const std::function<void(unsigned seed)>& round) {

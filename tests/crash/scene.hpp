@@ -17,8 +17,8 @@ namespace pawl::crash {
 
 /// Of every random choice of a test: PAWL_SEED, or a new one, which is printed.
 unsigned seed_of_this_test();
-/// How long a fault scenario goes on: PAWL_SOAK_SECONDS, or half a minute.
-std::chrono::seconds fault_time();
+/// How long a fault scenario goes on: PAWL_SOAK_SECONDS, or this.
+std::chrono::seconds fault_time(std::chrono::seconds otherwise = std::chrono::seconds{30});
 /// Round after round, each with a seed of its own, until the time is over or one has failed.
 void for_a_while(std::chrono::milliseconds time, const std::function<void(unsigned seed)>& round);
 

@@ -1,0 +1,247 @@
+// Processes that publish, deliver, post and apply, killed at random: exactly what was committed is
+// delivered, in order and under one number, and what is committed with it happens once.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "crash/notes.hpp"
+#include "crash/scene.hpp"
+
+namespace pawl::crash {
+namespace {
+
+using namespace std::chrono_literals;
+using Steady = std::chrono::steady_clock;
+
+constexpr auto patience = 90s;
+constexpr auto by_default = 5s;  // of killing in a round
+
+/// A call of a handler.
+struct Delivered {
+    std::string worker;
+    int partition = 0;
+    std::int64_t sequence = 0;
+    std::string key;
+    int number = 0;
+    std::string message;
+};
+
+struct Kept {
+    std::string key;
+    int number = 0;
+    friend auto operator<=>(const Kept&, const Kept&) = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Kept& kept) {
+    return out << kept.key << " " << kept.number;
+}
+
+std::ostream& operator<<(std::ostream& out, const Delivered& one) {
+    return out << one.worker << ": " << one.partition << "/" << one.sequence << " is " << one.key
+               << " " << one.number;
+}
+
+class OutboxScene {
+public:
+    OutboxScene(const PlaceUnderTest& place, unsigned seed)
+        : place_(place.create(directory_.path())), random_(seed), engine_(place_->url()) {
+        engine_.channel(channel, partitions);
+        for (const char* table : {"published", "handled"})
+            place_->run(
+                fmt::format("CREATE TABLE {} (who VARCHAR(60) NOT NULL, n INTEGER NOT "
+                            "NULL)",
+                            place_->table(table)));
+    }
+
+    struct Hired {
+        std::string role;
+        std::string name;
+        Process process;
+    };
+    Hired hire(const std::string& role) {
+        const auto name = fmt::format("w{}", ++hired_);
+        return {role, name,
+                Process{{PAWL_OUTBOX_WORKER, role, place_->url(), place_->table(""),
+                         directory_.path().string(), name, std::to_string(1 + pick(1'000'000))}}};
+    }
+    int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
+
+    void kill(Hired& hired) {
+        killed_.insert(hired.name);
+        hired.process.kill();
+    }
+
+    /// A crew in which somebody is killed and replaced all the time.
+    std::vector<Hired> hire_and_kill(const std::vector<std::string>& roles,
+                                     Steady::duration time = fault_time(by_default)) {
+        std::vector<Hired> crew;
+        for (const auto& role : roles) crew.push_back(hire(role));
+        const auto end = Steady::now() + time;
+        while (Steady::now() < end) {
+            auto& victim = crew[static_cast<std::size_t>(pick(static_cast<int>(crew.size())))];
+            if (victim.process.wait(std::chrono::milliseconds{20 + pick(400)})) {
+                ADD_FAILURE() << victim.role << " ended by itself";
+                break;
+            }
+            kill(victim);
+            victim = hire(victim.role);
+        }
+        return crew;
+    }
+    void kill_all(std::vector<Hired>& crew, const std::string& role) {
+        for (auto& hired : crew)
+            if (hired.role == role) kill(hired);
+    }
+
+    bool is_delivered(const std::string& which = channel) {
+        return std::ranges::all_of(engine_.partitions(which),
+                                   [](const auto& one) { return one.waiting == 0; });
+    }
+    bool await_delivery(const std::string& which = channel) {
+        return await([&] { return is_delivered(which); }, patience);
+    }
+
+    /// As they are told to end, they give back what they have.
+    void end(std::vector<Hired>& crew) {
+        for (auto& hired : crew) hired.process.signal(SIGTERM);
+        for (auto& hired : crew) {
+            EXPECT_TRUE(hired.process.wait(patience)) << hired.name << " does not end";
+            EXPECT_TRUE(killed_.contains(hired.name) || hired.process.succeeded()) << hired.name;
+        }
+        EXPECT_EQ(place_->ask("SELECT count(*) FROM pawl_partition WHERE session IN (SELECT id "
+                              "FROM pawl_session)"),
+                  "0");
+        EXPECT_EQ(place_->damage(), "");
+    }
+
+    std::vector<Kept> rows(const std::string& table) {
+        auto tx = engine_.begin();
+        auto rows = tx.query<Kept>("SELECT who, n FROM " + place_->table(table));
+        std::ranges::sort(rows);
+        return rows;
+    }
+    std::vector<Kept> kept(const char* file) const {
+        std::vector<Kept> all;
+        auto in = open(file);
+        for (Kept one; in >> one.key >> one.number;) all.push_back(one);
+        std::ranges::sort(all);
+        return all;
+    }
+    std::vector<Delivered> deliveries() const {
+        std::vector<Delivered> all;
+        auto in = open("delivered");
+        for (Delivered one; in >> one.worker >> one.partition >> one.sequence >> one.key >>
+                            one.number >> one.message;)
+            all.push_back(one);
+        return all;
+    }
+    /// Who may have left a delivery without its word: the killed, and those whose lease has passed.
+    std::set<std::string> excused() const {
+        auto names = killed_;
+        auto in = open("lost");
+        for (std::string name; in >> name;) names.insert(name);
+        return names;
+    }
+    std::string log() const {
+        std::stringstream out;
+        out << open("log").rdbuf();
+        return out.str();
+    }
+
+    Engine& engine() { return engine_; }
+    const Place& place() const { return *place_; }
+
+private:
+    std::ifstream open(const char* file) const { return std::ifstream{directory_.path() / file}; }
+
+    store::conformance::TemporaryDirectory directory_;
+    std::unique_ptr<Place> place_;
+    std::minstd_rand random_;
+    Engine engine_;
+    std::set<std::string> killed_;
+    int hired_ = 0;
+};
+
+/// What was delivered, each message once, as it was first.
+std::vector<Delivered> first_deliveries(const std::vector<Delivered>& all) {
+    std::vector<Delivered> first;
+    std::map<int, std::int64_t> reached;
+    std::map<std::pair<int, std::int64_t>, std::string> names;
+    for (const auto& one : all) {
+        const auto [at, is_new] = names.try_emplace({one.partition, one.sequence}, one.message);
+        EXPECT_EQ(at->second, one.message) << one << " and was something else";
+        if (!is_new) continue;
+        EXPECT_EQ(++reached[one.partition], one.sequence) << one;
+        first.push_back(one);
+    }
+    return first;
+}
+
+void check_order_of_keys(const std::vector<Delivered>& first) {
+    std::map<std::string, int> reached;
+    for (const auto& one : first) {
+        EXPECT_LT(reached[one.key], one.number) << one << " comes late";
+        reached[one.key] = one.number;
+    }
+}
+
+/// Both were committed, or neither; what stands alone was if it was answered.
+void check_agreement(OutboxScene& scene, std::vector<Kept> there) {
+    std::ranges::sort(there);
+    const auto rows = scene.rows("published");
+    const auto asked = scene.kept("asked");
+    for (const auto& one : rows)
+        EXPECT_TRUE(std::ranges::binary_search(there, one)) << one << " is lost";
+    for (const auto& one : scene.kept("answered"))
+        EXPECT_TRUE(std::ranges::binary_search(there, one)) << one << " is lost";
+    for (const auto& one : there)
+        EXPECT_TRUE(std::ranges::binary_search(rows, one) || std::ranges::binary_search(asked, one))
+            << one << " was never committed";
+    EXPECT_EQ(std::ranges::adjacent_find(there), there.end())
+        << *std::ranges::adjacent_find(there) << " is there twice";
+    EXPECT_GT(rows.size(), 20u) << "too little to say anything";
+}
+
+std::vector<Kept> kept_of(const std::vector<Delivered>& first) {
+    std::vector<Kept> all;
+    for (const auto& one : first) all.push_back({one.key, one.number});
+    return all;
+}
+
+class OutboxCrash : public CrashOn {};
+INSTANTIATE_TEST_SUITE_P(Stores, OutboxCrash, testing::ValuesIn(places_under_test()),
+                         [](const auto& place) { return place.param.name; });
+
+TEST_P(OutboxCrash, AtRandomMomentsLosesNothingAndKeepsTheOrder) {
+    OutboxScene scene{GetParam(), seed_of_this_test()};
+    auto crew = scene.hire_and_kill({"publish", "publish", "deliver", "deliver", "deliver"});
+    scene.kill_all(crew, "publish");
+    EXPECT_TRUE(scene.await_delivery()) << scene.log();
+    scene.end(crew);
+    const auto all = scene.deliveries();
+    const auto first = first_deliveries(all);
+    check_order_of_keys(first);
+    check_agreement(scene, kept_of(first));
+    const auto excused = scene.excused();
+    std::map<std::string, Delivered> last;
+    for (const auto& one : all) {
+        const auto [at, is_new] = last.try_emplace(one.message, one);
+        // A handler that throws is called again.
+        EXPECT_TRUE(is_new || one.number % 16 == 0 || excused.contains(at->second.worker))
+            << one << " again, after " << at->second;
+        at->second = one;
+    }
+    EXPECT_EQ(scene.engine().count_dead_messages(), 0);
+    std::cout << first.size() << " messages, " << all.size() << " deliveries" << std::endl;
+}
+
+}  // namespace
+}  // namespace pawl::crash
