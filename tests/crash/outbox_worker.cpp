@@ -54,7 +54,7 @@ private:
         auto options = notes_options();
         // Who loses its lease without having been killed is known by name, as the killed are.
         options.log = [this](pawl::LogLevel level, std::string_view text) {
-            if (text.starts_with("the lease")) note("lost", arguments_.name);
+            if (text.find("taken by others") != text.npos) note("lost", arguments_.name);
             if (level >= pawl::LogLevel::warning)
                 note("log", fmt::format("{}: {}", arguments_.name, text));
         };
