@@ -101,8 +101,7 @@ void Deliverer::look_for_messages(Time now) {
             looks.push_back(channel.get());
         }
         for (auto& [partition, held] : held_) {
-            if (held->running || held->lost || held->ended || !held->batch.empty() ||
-                held->may_have_more)
+            if (!held->is_ready() || held->ended || !held->batch.empty() || held->may_have_more)
                 continue;
             if (held->next_due && *held->next_due <= now) {
                 held->may_have_more = true;
@@ -124,21 +123,26 @@ void Deliverer::look_for_messages(Time now) {
 
 Deliverer::Moves Deliverer::next_moves(Time now) {
     Moves moves;
-    const std::lock_guard lock{mutex_};
-    for (auto& [partition, held] : held_) {
-        if (held->running && now >= held->deadline) {
-            held->deadline = Time::max();
-            held->stop.request_stop();
+    std::vector<std::stop_source> late;
+    {
+        const std::lock_guard lock{mutex_};
+        for (auto& [partition, held] : held_) {
+            if (held->running && now >= held->deadline) {
+                held->deadline = Time::max();
+                late.push_back(held->stop);
+            }
+            if (!held->is_ready()) continue;
+            // What ends a little later is told with it.
+            if (now < next_move(*held->channel)) continue;
+            if (auto move = next_move(*held, now)) {
+                moves.held.push_back(held);
+                moves.advances.push_back(std::move(*move));
+            }
         }
-        if (held->running || held->lost) continue;
-        // What ends a little later is told with it.
-        if (now < next_move(*held->channel)) continue;
-        if (auto move = next_move(*held, now)) {
-            moves.held.push_back(held);
-            moves.advances.push_back(std::move(*move));
-        }
+        for (const auto& held : moves.held) held->channel->moved_at = now;
     }
-    for (const auto& held : moves.held) held->channel->moved_at = now;
+    // Without the lock: whoever hears of it may publish.
+    for (auto& stop : late) stop.request_stop();
     return moves;
 }
 
@@ -173,6 +177,11 @@ std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
 // What a handler has done, and what comes of it.
 void Deliverer::conclude(Held& held, store::Advance& advance, Time now) {
     const Ended& ended = *held.ended;
+    if (ended.unbegun) {
+        advance.left = positions(held.batch, 0);
+        advance.attempts = held.attempts - 1;
+        return;
+    }
     advance.sequence = held.sequence + static_cast<std::int64_t>(ended.done);
     advance.error.reset();
     if (!ended.is_committed) {
@@ -231,12 +240,16 @@ void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Ti
 
 void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store::Advanced answer) {
     const Time now = parts_.store.now();
+    std::vector<detail::Arrived> slice;
     {
         const std::lock_guard lock{mutex_};
+        const bool was_unbegun = held->ended && held->ended->unbegun;
         held->ended.reset();
         if (answer.lost) {
             held->lost = true;
-            return;
+            return log(LogLevel::info,
+                       fmt::format("partition {} of channel \"{}\" was taken by others",
+                                   held->partition.index, held->partition.channel));
         }
         while (held->batch.size() > advance.left.size()) held->batch.pop_front();
         for (auto& message : answer.fetched) held->batch.push_back(std::move(message));
@@ -249,9 +262,17 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
             held->may_have_more = answer.fetched.size() == advance.fetch;
             if (!held->may_have_more) held->next_due.reset();
         }
-        if (stopping_ || held->stopped || held->retry_at || held->batch.empty()) return;
+        if (held->stopped || held->retry_at || held->batch.empty()) return;
+        if (stopping_) {
+            if (held->attempts > 0 && !was_unbegun) held->ended = Ended{.unbegun = true};
+            return;
+        }
+        // In one with the look at `stopping_`: who waits until nothing runs must not miss it.
+        slice = arrivals(*held, now);
+        held->running = true;
+        ++running_;
     }
-    launch(held, now);
+    launch(held, std::move(slice));
 }
 
 std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Time now) {
@@ -284,14 +305,7 @@ std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Time now) {
     return slice;
 }
 
-void Deliverer::launch(const HeldPtr& held, Time now) {
-    std::vector<detail::Arrived> slice;
-    {
-        const std::lock_guard lock{mutex_};
-        slice = arrivals(*held, now);
-        held->running = true;
-        ++running_;
-    }
+void Deliverer::launch(const HeldPtr& held, std::vector<detail::Arrived> slice) {
     Task task{[this, keep = options_.keep_alive(), held, slice = std::move(slice)]() mutable {
         run(held, std::move(slice));
     }};
@@ -307,8 +321,7 @@ void Deliverer::run(const HeldPtr& held, std::vector<detail::Arrived> slice) {
         const std::lock_guard lock{mutex_};
         held->running = false;
         held->in_doubt = ended.in_doubt;
-        held->lost = held->lost || ended.in_doubt;
-        held->ended = std::move(ended);
+        if (!ended.in_doubt) held->ended = std::move(ended);
         if (--running_ == 0) emptied_.set();
     }
     if (wanted_) wanted_();
@@ -394,13 +407,14 @@ Deliverer::Ended Deliverer::call_in_transaction(Held& held,
 base::Pause Deliverer::next_pause(Time now) {
     const std::lock_guard lock{mutex_};
     Time next = stopping_ ? Time::max() : own_at_;
-    for (const auto& channel : channels_) next = std::min(next, next_look(*channel));
+    if (!stopping_)
+        for (const auto& channel : channels_) next = std::min(next, next_look(*channel));
     for (const auto& [partition, held] : held_) {
         if (held->running) {
             next = std::min(next, held->deadline);
             continue;
         }
-        if (held->lost) continue;
+        if (!held->is_ready()) continue;
         const Time soon = next_move(*held->channel);
         if (held->ended) next = std::min(next, soon);
         if (stopping_ || held->stopped) continue;
@@ -427,27 +441,14 @@ bool Deliverer::wait_until_empty(Duration deadline) {
     };
     while (!is_empty() && countdown.left() > Duration::zero()) emptied_.wait_for(countdown.left());
     if (is_empty()) return true;
-    const std::lock_guard lock{mutex_};
-    for (auto& [partition, held] : held_)
-        if (held->running) held->stop.request_stop();
-    return running_ == 0;
-}
-
-void Deliverer::end_work() noexcept {
-    try {
-        step();  // the last words
-        std::map<store::Fence, std::vector<store::Partition>> all;
-        {
-            const std::lock_guard lock{mutex_};
-            for (const auto& [partition, held] : held_)
-                if (!held->running && !held->lost) all[held->fence].push_back(partition);
-            std::erase_if(held_, [](const auto& entry) { return !entry.second->running; });
-        }
-        for (const auto& [fence, partitions] : all) parts_.store.outbox().disown(partitions, fence);
-    } catch (const std::exception& e) {
-        log(LogLevel::warning,
-            fmt::format("partitions are given back by their lease: {}", e.what()));
+    std::vector<std::stop_source> running;
+    {
+        const std::lock_guard lock{mutex_};
+        for (auto& [partition, held] : held_)
+            if (held->running) running.push_back(held->stop);
     }
+    for (auto& stop : running) stop.request_stop();
+    return is_empty();
 }
 
 }  // namespace pawl::engine

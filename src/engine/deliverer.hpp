@@ -79,8 +79,9 @@ private:
         bool optional = false;
         bool is_there = false;
         Time looked_at{};
-        Time moved_at{};   ///< when the store was last told of it
-        bool told = true;  ///< something may be there
+        Time moved_at{};                    ///< when the store was last told of it
+        bool told = true;                   ///< something may be there
+        std::optional<store::Fence> fence;  ///< of what is being taken
     };
     /// How a handler has ended.
     struct Ended {
@@ -91,6 +92,7 @@ private:
         bool is_committed = false;  ///< the store knows of those that are done
         bool isolate = false;       ///< which of them failed is not known: one at a time
         bool in_doubt = false;      ///< whether they are done only the store knows
+        bool unbegun = false;       ///< it was stopped before: no attempt
         std::string error;
     };
     struct Held {
@@ -108,15 +110,20 @@ private:
         std::size_t window = 1;  ///< messages that a handler gets at a time
         bool running = false;
         bool lost = false;
-        bool in_doubt = false;  ///< it is given back, and taken anew
+        bool in_doubt = false;         ///< it is given back, and taken anew
+        std::shared_ptr<Held> before;  ///< lost, and its handler may still run
         Time deadline = Time::max();
         std::stop_source stop;
         std::optional<Ended> ended;
+
+        bool is_busy() const { return running || (before && before->is_busy()); }
+        bool is_ready() const { return !lost && !in_doubt && !is_busy(); }
     };
     using HeldPtr = std::shared_ptr<Held>;
 
     void refresh_ownership(Time now);
-    void take(Channel& channel, const store::Ownership& got, store::Fence fence);
+    void lose(const std::function<bool(const Held&)>& which);
+    void take(Channel& channel, const store::Ownership& got);
     void give_surplus_back(Channel& channel, std::size_t share);
     void look_for_messages(Time now);
     struct Moves {
@@ -128,7 +135,7 @@ private:
     void conclude(Held& held, store::Advance& advance, Time now);
     void fail(Held& held, store::Advance& advance, const Ended& ended, Time now);
     void apply(const HeldPtr& held, const store::Advance& advance, store::Advanced answer);
-    void launch(const HeldPtr& held, Time now);
+    void launch(const HeldPtr& held, std::vector<detail::Arrived> slice);
     void run(const HeldPtr& held, std::vector<detail::Arrived> slice);
     Ended call(Held& held, std::vector<detail::Arrived>& slice);
     Ended call_in_transaction(Held& held, const std::vector<detail::Arrived>& slice);
@@ -141,8 +148,8 @@ private:
         return channel.looked_at + (channel.told ? gather(channel) : channel.options.poll);
     }
     Time next_move(const Channel& channel) const { return channel.moved_at + gather(channel); }
-    void drop_lost();
     void give_doubtful_back();
+    void give_back(const std::vector<HeldPtr>& all);
     void log(LogLevel level, const std::string& text) const {
         if (options_.log) options_.log(level, text);
     }

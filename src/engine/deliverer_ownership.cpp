@@ -1,5 +1,8 @@
 // Which partitions this process delivers: a fair share of each channel, by leases with fences.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "engine/deliverer.hpp"
 
@@ -17,83 +20,141 @@ void Deliverer::refresh_ownership(Time now) {
         if (stopping_ || now < own_at_) return;
     }
     const auto session = parts_.session.ensure();
-    const auto fence = static_cast<store::Fence>(parts_.random.next() >> 1);
     {
         const std::lock_guard lock{mutex_};
         own_at_ = now + between_ownerships;
-        if (session != session_)
-            for (auto& [partition, held] : held_) held->lost = true;
+    }
+    if (session != session_) {
+        lose([](const Held&) { return true; });
+        for (auto& channel : channels_) channel->fence.reset();
         session_ = session;
     }
-    drop_lost();
     for (auto& channel : channels_) {
-        const auto got = parts_.store.outbox().own({session, fence}, channel->name);
-        take(*channel, got, fence);
+        // That of a call that failed is used again: what it has taken after all is known by it.
+        if (!channel->fence) channel->fence = static_cast<store::Fence>(parts_.random.next() >> 1);
+        const auto got = parts_.store.outbox().own({session, *channel->fence}, channel->name);
+        take(*channel, got);
         give_surplus_back(*channel, got.share);
+        channel->fence.reset();
     }
 }
 
-void Deliverer::give_doubtful_back() {
-    std::vector<HeldPtr> doubtful;
+// What a handler still says of them is ignored.
+void Deliverer::lose(const std::function<bool(const Held&)>& which) {
+    std::vector<std::stop_source> stops;
+    std::size_t count = 0;
     {
         const std::lock_guard lock{mutex_};
-        for (auto& [partition, held] : held_)
-            if (held->in_doubt && !held->running) doubtful.push_back(held);
-        if (!doubtful.empty()) own_at_ = Time{};
-    }
-    for (const auto& held : doubtful) {
-        parts_.store.outbox().disown({&held->partition, 1}, held->fence);
-        held->in_doubt = false;
-    }
-}
-
-void Deliverer::drop_lost() {
-    const std::lock_guard lock{mutex_};
-    std::erase_if(held_,
-                  [](const auto& entry) { return entry.second->lost && !entry.second->running; });
-}
-
-void Deliverer::take(Channel& channel, const store::Ownership& got, store::Fence fence) {
-    const std::lock_guard lock{mutex_};
-    channel.is_there = got.share > 0;
-    for (auto& [partition, held] : held_)
-        if (partition.channel == channel.name && std::ranges::count(got.held, partition.index) == 0)
+        for (auto& [partition, held] : held_) {
+            if (held->lost || !which(*held)) continue;
             held->lost = true;
-    for (const auto& taken : got.taken) {
-        // One that was lost and is still running keeps its place until its handler returns.
-        auto& place = held_[taken.partition];
-        place = std::make_shared<Held>();
-        place->partition = taken.partition;
-        place->channel = &channel;
-        place->fence = fence;
-        place->sequence = taken.sequence;
-        place->batch.assign(taken.batch.begin(), taken.batch.end());
-        place->attempts = taken.attempts;
-        place->retry_at = taken.retry_at;
-        place->stopped = taken.stopped.has_value();
-        // What somebody else has begun may be what ended him.
-        place->window = taken.batch.empty() ? channel.options.batch : 1;
+            ++count;
+            if (held->running) stops.push_back(held->stop);
+        }
+        std::erase_if(held_, [](const auto& entry) {
+            return entry.second->lost && !entry.second->is_busy();
+        });
     }
+    for (auto& stop : stops) stop.request_stop();
+    if (count > 0) log(LogLevel::info, fmt::format("{} partitions were taken by others", count));
+}
+
+void Deliverer::take(Channel& channel, const store::Ownership& got) {
+    lose([&](const Held& held) {
+        return held.partition.channel == channel.name &&
+               (std::ranges::count(got.held, held.partition.index) == 0 ||
+                std::ranges::count(got.taken, held.partition, &store::OwnedPartition::partition) >
+                    0);
+    });
+    std::vector<store::Partition> unknown;
+    {
+        const std::lock_guard lock{mutex_};
+        channel.is_there = got.share > 0;
+        for (const auto& taken : got.taken) {
+            // One that was lost is still here if its handler runs: until that returns, the next
+            // one waits.
+            auto& place = held_[taken.partition];
+            auto before = std::exchange(place, std::make_shared<Held>());
+            place->before = std::move(before);
+            place->partition = taken.partition;
+            place->channel = &channel;
+            place->fence = *channel.fence;
+            place->sequence = taken.sequence;
+            place->batch.assign(taken.batch.begin(), taken.batch.end());
+            place->attempts = taken.attempts;
+            place->retry_at = taken.retry_at;
+            place->stopped = taken.stopped.has_value();
+            // What somebody else has begun may be what ended him.
+            place->window = taken.batch.empty() ? channel.options.batch : 1;
+        }
+        for (const auto index : got.held) {
+            const store::Partition partition{channel.name, index};
+            const auto at = held_.find(partition);
+            if (at == held_.end() || at->second->lost) unknown.push_back(partition);
+        }
+    }
+    // Taken by a call whose answer was lost.
+    if (!unknown.empty()) parts_.store.outbox().disown(unknown, *channel.fence);
 }
 
 void Deliverer::give_surplus_back(Channel& channel, std::size_t share) {
-    std::map<store::Fence, std::vector<store::Partition>> surplus;
+    std::vector<HeldPtr> surplus;
     {
         const std::lock_guard lock{mutex_};
         const auto is_ours = [&](const auto& entry) {
             return entry.first.channel == channel.name && !entry.second->lost;
         };
-        auto count = static_cast<std::size_t>(std::ranges::count_if(held_, is_ours));
-        for (auto at = held_.begin(); at != held_.end() && count > share;) {
-            const bool goes = is_ours(*at) && !at->second->running && !at->second->ended;
-            if (goes) {
-                surplus[at->second->fence].push_back(at->first);
-                --count;
-            }
-            at = goes ? held_.erase(at) : std::next(at);
-        }
+        const auto count = static_cast<std::size_t>(std::ranges::count_if(held_, is_ours));
+        for (const auto& entry : held_)
+            if (count - surplus.size() > share && is_ours(entry) && !entry.second->running &&
+                !entry.second->ended)
+                surplus.push_back(entry.second);
     }
-    for (const auto& [fence, partitions] : surplus) parts_.store.outbox().disown(partitions, fence);
+    give_back(surplus);
+}
+
+// What came of its transaction is seen when it is taken again.
+void Deliverer::give_doubtful_back() {
+    std::vector<HeldPtr> doubtful;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& [partition, held] : held_)
+            if (held->in_doubt && !held->lost) doubtful.push_back(held);
+        if (!doubtful.empty()) own_at_ = Time{};
+    }
+    give_back(doubtful);
+}
+
+// They are ours until the store has heard of it: a call that fails is made again.
+void Deliverer::give_back(const std::vector<HeldPtr>& all) {
+    std::map<store::Fence, std::vector<store::Partition>> by_fence;
+    for (const auto& held : all) by_fence[held->fence].push_back(held->partition);
+    for (const auto& [fence, partitions] : by_fence)
+        parts_.store.outbox().disown(partitions, fence);
+    const std::lock_guard lock{mutex_};
+    for (const auto& held : all) {
+        held->lost = true;
+        if (!held->is_busy()) held_.erase(held->partition);
+    }
+}
+
+void Deliverer::end_work() noexcept {
+    try {
+        step();  // the last words
+        step();  // of what has not begun after all
+        std::vector<HeldPtr> all;
+        {
+            const std::lock_guard lock{mutex_};
+            for (const auto& [partition, held] : held_)
+                if (!held->running && !held->lost) all.push_back(held);
+        }
+        give_back(all);
+    } catch (const std::exception& e) {
+        log(LogLevel::warning,
+            fmt::format("partitions are given back by their lease: {}", e.what()));
+    }
+    const std::lock_guard lock{mutex_};
+    std::erase_if(held_, [](const auto& entry) { return !entry.second->is_busy(); });
 }
 
 }  // namespace pawl::engine

@@ -2,6 +2,7 @@
 #include <map>
 #include <pawl/pawl.hpp>
 
+#include "crash/place.hpp"
 #include "engine/fixture.hpp"
 
 namespace pawl::engine_test {
@@ -350,6 +351,57 @@ TEST_P(Messages, ArePublishedByDecisions) {
     engine->run_until_idle();
     EXPECT_THAT(seen, ElementsAre("book1", "pen2"));
     EXPECT_THAT(correlations, ElementsAre("c1", "c2"));
+}
+
+class SharedMessages : public SharedEngineTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedMessages, shared_stores(), name_of);
+
+TEST_P(SharedMessages, WaitForAHandlerThatHasThemStill) {
+    struct Calls {
+        int begun = 0;
+        int at_once = 0;
+        int most = 0;
+        bool released = false;
+        int asked_to_stop = 0;
+        int others = 0;
+    };
+    Watched<Calls> calls;
+    const auto engine = open(Options{});
+    engine->subscribe("notes",
+                      [&](const Note&, const Received& received) {
+                          calls.change([](Calls& all) {
+                              ++all.begun;
+                              all.most = std::max(all.most, ++all.at_once);
+                          });
+                          calls.wait([](const Calls& all) { return all.released; });
+                          calls.change([&](Calls& all) {
+                              --all.at_once;
+                              all.asked_to_stop += received.stop.stop_requested();
+                          });
+                      },
+                      {.partitions = 1});
+    engine->subscribe("others", [&](const Note&) { calls.change([](auto& all) { ++all.others; }); },
+                      {.partitions = 1});
+    engine->start();
+    engine->publish("notes", Note{"slow"});
+    ASSERT_TRUE(calls.wait([](const Calls& all) { return all.begun == 1; }));
+    const auto owner = "SELECT min(session) FROM pawl_partition";
+    const auto before = place().ask(owner);
+    // As somebody does who finds that its lease has passed.
+    open_store()->close_session(std::stoll(before));
+    ASSERT_TRUE(eventually([&] { return place().ask(owner) != before; })) << "taken again";
+    for (int i = 1; i <= 3; ++i) {
+        engine->publish("others", Note{"quick"});
+        ASSERT_TRUE(calls.wait([&](const Calls& all) { return all.others >= i; }));
+    }
+    EXPECT_EQ(calls.get().begun, 1);
+    calls.change([](Calls& all) { all.released = true; });
+    EXPECT_TRUE(calls.wait([](const Calls& all) { return all.begun == 2 && all.at_once == 0; }))
+        << "what it said in the end does not count";
+    EXPECT_EQ(calls.get().most, 1);
+    EXPECT_EQ(calls.get().asked_to_stop, 1);
+    EXPECT_TRUE(eventually([&] { return engine->partitions("notes")[0].sequence == 1; }));
+    EXPECT_TRUE(engine->stop());
 }
 
 }  // namespace

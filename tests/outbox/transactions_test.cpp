@@ -4,6 +4,7 @@
 #include "crash/place.hpp"
 #include "engine/fixture.hpp"
 #include "engine/workflows.hpp"
+#include "store/sql/connection.hpp"
 
 namespace pawl::engine_test {
 namespace {
@@ -134,6 +135,26 @@ TEST_P(OwnTransactions, OfHandlersBuryTheMessageThatIsAtFault) {
     const auto dead = engine->dead_messages();
     ASSERT_EQ(dead.size(), 1u);
     EXPECT_THAT(dead[0].payload, HasSubstr("3"));
+}
+
+TEST_P(OwnTransactions, OfHandlersAreNotRepeatedWhenTheirAnswerIsLost) {
+    bool loses = false;
+    auto options = this->options();
+    options.test.at_point = [&](std::string_view point) {
+        if (point == "group:committed" && std::exchange(loses, false))
+            throw store::sql::LostConnection{Code::unavailable, "after the commit"};
+    };
+    const auto other = open(options);
+    other->subscribe("ledger",
+                     [&](Transaction& tx, const Transferred& t) {
+                         take(tx, -t.cents);
+                         loses = t.cents == 2;
+                     },
+                     {.partitions = 1, .batch = 1});
+    for (const int amount : {1, 2, 4}) other->publish("ledger", Transferred{"", amount});
+    for (int i = 0; i < 3; ++i) advance(*other, 10s);
+    EXPECT_EQ(cents(), "107");
+    EXPECT_EQ(other->partitions("ledger")[0].sequence, 3);
 }
 
 TEST_P(OwnTransactions, OfFunctionsPublishWithTheirStep) {
