@@ -14,6 +14,7 @@
 
 #include "crash/notes.hpp"
 #include "crash/scene.hpp"
+#include "faults/proxy.hpp"
 
 namespace pawl::crash {
 namespace {
@@ -380,6 +381,60 @@ TEST_P(OutboxCrash, ThatWasOnlyAPauseChangesNothing) {
         EXPECT_TRUE(is_new || excused.contains(at->second) || excused.contains(one.worker)) << one;
     }
     std::cout << first.size() << " messages, " << all.size() << " deliveries" << std::endl;
+}
+
+/// Two engines in this process by way of a network that loses the answers to commits. One of them
+/// comes and goes, so that partitions are taken and given back all the time.
+TEST_P(OutboxCrash, OfConnectionsLeavesNoPartitionWithNobody) {
+    if (GetParam().name == "sqlite") GTEST_SKIP() << "there is no network to it";
+    OutboxScene scene{GetParam(), seed_of_this_test()};
+    auto url = scene.place().url();
+    const auto colon = url.rfind(':') + 1;
+    const auto port = url.substr(colon, url.find('/', colon) - colon);
+    faults::Proxy proxy{std::stoi(port)};
+    url.replace(colon, port.size(), std::to_string(proxy.port()));
+    const auto insert = [&](const char* table) {
+        return fmt::format("INSERT INTO {} VALUES ($1, $2)", scene.place().table(table));
+    };
+    const auto open = [&] {
+        auto engine = std::make_unique<Engine>(url, notes_options());
+        engine->subscribe(
+            channel,
+            [sql = insert("handled")](Transaction& tx, const Note& note) {
+                tx.exec(sql, note.key, note.number);
+            },
+            subscription());
+        return engine;
+    };
+    const auto stays = open();
+    stays->start();
+    proxy.cut_commits(4);
+    int number = 0;
+    const auto end = Steady::now() + fault_time(by_default);
+    while (Steady::now() < end) {
+        const auto visits = open();
+        try {
+            visits->start();
+        } catch (const Error& e) {
+            EXPECT_TRUE(e.retryable() || e.code() == Code::in_doubt) << e.what();
+            continue;
+        }
+        const auto leaves = Steady::now() + std::chrono::milliseconds{500 + scene.pick(1500)};
+        while (Steady::now() < leaves) {
+            auto tx = scene.engine().begin();
+            const auto key = fmt::format("k{}", scene.pick(9));
+            tx.exec(insert("published"), key, ++number);
+            tx.publish(channel, Note{key, number}, {.key = key});
+            tx.commit();
+        }
+    }
+    EXPECT_GT(proxy.commits_cut(), 0u);
+    proxy.cut_commits(0);
+    EXPECT_TRUE(scene.await_delivery());
+    EXPECT_TRUE(stays->stop());
+    check_agreement(scene, scene.rows("handled"));
+    EXPECT_EQ(scene.engine().count_dead_messages(), 0);
+    std::cout << number << " messages, " << proxy.commits_cut() << " commits cut" << std::endl;
 }
 
 }  // namespace
