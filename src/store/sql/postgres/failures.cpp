@@ -78,7 +78,7 @@ Diagnosis diagnose(const Failure& failure) {
     const bool deferred = failure.at == commit.text && is_of("23");
     if (deferred || (failure.users && state != "42501" && std::ranges::any_of(users_fault, is_of)))
         return {state, Sort::error, Code::invalid, "the database refused it"};
-    if (failure.users && state == "57014")
+    if (failure.users && was_out_of_time(failure))
         return {state, Sort::error, Code::busy,
                 "the transaction took too long: see Options::transaction_limit"};
     // In recovery the server does not support (0A000) the beginning of a transaction that writes.
@@ -89,6 +89,8 @@ Diagnosis diagnose(const Failure& failure) {
 }
 
 }  // namespace
+
+bool was_out_of_time(const Failure& failure) { return failure.state == "57014"; }
 
 bool ends_connection(const Failure& failure) {
     const auto diagnosis = diagnose(failure);

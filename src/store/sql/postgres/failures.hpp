@@ -13,6 +13,9 @@ struct Failure {
     bool users = false;   ///< a statement of the user's own
 };
 
+/// Whether the statement was given up because its time was over.
+bool was_out_of_time(const Failure& failure);
+
 /// Whether the connection can't be used after it: it is gone, or leads to the wrong server.
 bool ends_connection(const Failure& failure);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <pawl/error.hpp>
+#include <utility>
 
 #include "store/sql/postgres/postgres_statements.hpp"
 #include "store/sql/rewrite.hpp"
@@ -56,10 +57,8 @@ std::string PostgresConnection::qualified(std::string_view name) const {
 
 void PostgresConnection::send_settings(bool local) {
     const auto statement_timeout = Link::milliseconds_of(options_.link.statement_timeout);
-    // Long enough for a process that is slow, short enough for those who wait for its locks.
-    const auto idle_timeout = Link::milliseconds_of(options_.link.statement_timeout * 2);
-    const Value values[] = {text(statement_timeout), text(idle_timeout),
-                            text(local ? "true" : "false")};
+    const auto idle = Link::milliseconds_of(idle_timeout());
+    const Value values[] = {text(statement_timeout), text(idle), text(local ? "true" : "false")};
     send(settings, values, 1, {});
 }
 
@@ -128,6 +127,7 @@ void PostgresConnection::take_answers() {
     complete = true;
     if (failure.message.empty()) return;
     if (ends_connection(failure)) broken_ = true;
+    held_up_ = was_out_of_time(failure);
     throw_failure(link_.place(), failure);
 }
 
@@ -198,11 +198,13 @@ void PostgresConnection::query_rows(Statement statement, std::span<const Value> 
     finish();
 }
 
+// Goes out with what follows, or when there is much of it: a transaction that has come to the
+// server in part and is then cut off keeps its locks there, and many small parts cost the server
+// more.
 void PostgresConnection::post_rows(Statement statement, std::span<const Value> values,
                                    std::size_t rows) {
     send_begin();
     send(statement, values, rows, {});
-    link_.flush_now();
 }
 
 // Goes with the first statement, so that it costs no round trip of its own.
@@ -262,6 +264,16 @@ void PostgresConnection::rollback() noexcept {
         finish();
     } catch (const Error&) {
         broken_ = true;
+    }
+}
+
+void PostgresConnection::clear_the_way() noexcept {
+    if (!std::exchange(held_up_, false) || broken_) return;
+    try {
+        const auto idle = std::chrono::ceil<std::chrono::milliseconds>(idle_timeout()).count();
+        query(end_stalled, {std::int64_t{idle}, text(options_.schema)}, [](const Row&) {});
+    } catch (const Error&) {
+        held_up_ = false;  // the next who waits tries it again
     }
 }
 

@@ -45,6 +45,9 @@ public:
     bool is_for_users() const { return options_.users; }
     /// It can't be used any more.
     bool is_lost() const { return broken_; }
+    /// After a transaction: if it was given up because it had to wait too long, ends those of
+    /// pawl's transactions that nobody goes on with.
+    void clear_the_way() noexcept;
     /// The server's own name for something in pawl's schema.
     std::string qualified(std::string_view name) const;
     /// Runs the statements of a migration. Not for statements with parameters.
@@ -81,6 +84,8 @@ private:
     void send(Statement statement, std::span<const Value> values, std::size_t rows, Awaited answer);
     void send(Statement statement) { send(statement, {}, 1, {}); }
     void send_settings(bool local);
+    /// Long enough for a process that is slow, short enough for those who wait for its locks.
+    Duration idle_timeout() const { return options_.link.statement_timeout * 2; }
     void send_users_settings();
     void send_begin();
     /// Ends the pipeline and takes all answers that are on their way. Throws the first failure.
@@ -96,6 +101,7 @@ private:
     Parameters parameters_;
     std::vector<Awaited> awaited_;
     bool broken_ = false;
+    bool held_up_ = false;  ///< by somebody else's locks, for longer than a statement may take
     enum class Stage { none, wanted, begun } stage_ = Stage::none;
     Access access_ = Access::read;
     std::optional<Duration> users_limit_;  ///< of the transaction, if it is the user's own

@@ -92,6 +92,7 @@ Database::Lease PostgresDatabase::read() { return {*this, take(pool_), Access::r
 
 void PostgresDatabase::give_back(Connection& connection, Access) noexcept {
     auto& own = static_cast<PostgresConnection&>(connection);
+    own.clear_the_way();
     pool_of(own).give_back(own);
 }
 

@@ -330,6 +330,19 @@ inline constexpr Statement users_settings =
     "set_config('DateStyle', 'ISO, YMD', true), set_config('TimeZone', 'UTC', true), "
     "set_config('bytea_output', 'hex', true)";
 
+/// (milliseconds, schema): ends the transactions that have written here and have since waited for
+/// their process, in the middle of what it sends, for that long. The server's own limits do not see
+/// them: between two statements that come without waiting, a session is neither idle nor running
+/// one. Whoever only reads (a backup), or fills tables by COPY, is left alone.
+inline constexpr Statement end_stalled =
+    "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a "
+    "WHERE a.datname = current_database() AND a.usename = current_user AND a.state = 'active' "
+    "AND a.wait_event IN ('ClientRead', 'ClientWrite') AND a.query NOT ILIKE 'copy%' "
+    "AND a.state_change < clock_timestamp() - $1::bigint * interval '1 millisecond' "
+    "AND EXISTS (SELECT 1 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation "
+    "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE l.pid = a.pid AND l.granted "
+    "AND l.mode = 'RowExclusiveLock' AND n.nspname = $2::text)";
+
 inline constexpr Statement clock =
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 /// (name of the sequence, how many blocks)
