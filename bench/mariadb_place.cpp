@@ -160,7 +160,8 @@ void MariadbRival::publish(const Ids& keys) {
     for (const auto& key : keys) rows.push_back({partition_of(key), at, ordered_id(), key, note});
     db_.query("START TRANSACTION");
     db_.run(
-        "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, `key`, type, payload) "
+        "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, message_key, type, "
+        "payload) "
         "VALUES (1, ?, ?, 0, 1, ?, ?, 'Note', ?)",
         rows);
     db_.query("COMMIT");

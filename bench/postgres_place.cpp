@@ -96,7 +96,7 @@ constexpr Prepared prepared[] = {
      "SELECT id, 1, ref, 1, 0, 1, 0, 1, 0, 0, 0, $3::bigint, $3, 1, 'no', $4::bytea "
      "FROM unnest($1::bigint[], $2::bigint[]) k (id, ref)"},
     {"add_messages",
-     "INSERT INTO message (channel, part, at, due_at, encoding, id, key, type, payload) "
+     "INSERT INTO message (channel, part, at, due_at, encoding, id, message_key, type, payload) "
      "SELECT 1, part, $5::bigint, 0, 1, id, key, 'Note', payload "
      "FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bytea[]) k (part, id, key, payload)"},
     {"begin", "BEGIN"},

@@ -125,7 +125,7 @@ void SqliteRival::publish(const Ids& keys) {
     const auto at = now();
     for (const auto& key : keys)
         db_.run(
-            "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, key, type, "
+            "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, message_key, type, "
             "payload) VALUES (1, ?, ?, 0, 1, ?, ?, 'Note', ?)",
             {partition_of(key), at, ordered_id(), key, note});
     db_.run("UPDATE pawl_counter SET message = message + ?",

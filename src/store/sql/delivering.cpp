@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <pawl/error.hpp>
 #include <unordered_set>
@@ -34,11 +35,33 @@ std::vector<std::int64_t> unpacked(std::string_view bytes) {
     return positions;
 }
 
-Rows rows_of(std::span<const std::int64_t> positions) {
-    Rows rows;
-    for (const auto position : positions) rows.add({position});
-    return rows;
-}
+// The rows that Advances write.
+class Progress {
+public:
+    explicit Progress(Time now) : now_(now) {}
+
+    void conclude(const Advance& one) {
+        for (const auto position : one.done) done.add({position});
+        for (const auto& burial : one.buried)
+            buried.add(
+                {burial.position, burial.sequence, burial.attempts, text(burial.reason), now_});
+    }
+    void move(Ref channel, const Advance& one, const std::vector<Message>& fetched) {
+        auto positions = one.left;
+        for (const auto& message : fetched) positions.push_back(message.position);
+        batches_.push_back(packed(positions));
+        const bool begun = one.left.empty() && !fetched.empty();
+        moved.add({channel, one.partition.index, one.sequence, begun ? 1 : one.attempts,
+                   one.retry_at, one.stopped ? 1 : 0, one.error ? text(*one.error) : Value{},
+                   given_bytes(batches_.back())});
+    }
+
+    Rows done, buried, moved;
+
+private:
+    Time now_;
+    std::deque<std::string> batches_;  // the rows have views of them
+};
 
 }  // namespace
 
@@ -240,15 +263,13 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
         for (const auto& one : all)
             refs.push_back(find(connection, one.partition.channel).value_or(0));
         const auto held = hold(connection, all, refs);
-        Rows done, buried, ripe, wanted;
+        Progress progress{now};
+        Rows ripe, wanted;
         std::vector<std::size_t> wants;
         for (std::size_t i = 0; i < all.size(); ++i) {
             answers[i].lost = !held[i];
             if (!held[i]) continue;
-            for (const auto position : all[i].done) done.add({position});
-            for (const auto& burial : all[i].buried)
-                buried.add(
-                    {burial.position, burial.sequence, burial.attempts, text(burial.reason), now});
+            progress.conclude(all[i]);
             if (all[i].fetch == 0) continue;
             wants.push_back(i);
             if (all[i].ripen) ripe.add({refs[i], all[i].partition.index, now});
@@ -256,8 +277,8 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
             wanted.add({refs[i], all[i].partition.index,
                         static_cast<std::int64_t>(all[i].fetch + all[i].left.size())});
         }
-        connection.post(sql_.dead_messages.bury, buried);
-        connection.post(sql_.messages.remove, done);
+        connection.post(sql_.dead_messages.bury, progress.buried);
+        connection.post(sql_.messages.remove, progress.done);
         connection.post(sql_.messages.ripen, ripe);
         connection.query(sql_.messages.next, wanted, [&](std::size_t key, const Row& row) {
             const Advance& one = all[wants[key]];
@@ -267,20 +288,9 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
             fetched.push_back(read_message(row));
             fetched.back().channel = one.partition.channel;
         });
-        Rows moved;
-        std::vector<std::string> batches(all.size());
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            const Advance& one = all[i];
-            if (!held[i]) continue;
-            auto positions = one.left;
-            for (const auto& message : answers[i].fetched) positions.push_back(message.position);
-            batches[i] = packed(positions);
-            const bool begun = one.left.empty() && !answers[i].fetched.empty();
-            moved.add({refs[i], one.partition.index, one.sequence, begun ? 1 : one.attempts,
-                       one.retry_at, one.stopped ? 1 : 0, one.error ? text(*one.error) : Value{},
-                       given_bytes(batches[i])});
-        }
-        connection.post(sql_.partitions.advance, moved);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (held[i]) progress.move(refs[i], all[i], answers[i].fetched);
+        connection.post(sql_.partitions.advance, progress.moved);
         return answers;
     });
 }
@@ -288,19 +298,15 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
 bool Delivering::advance_in(Connection& connection, const Advance& one) {
     const Ref ref = find(connection, one.partition.channel).value_or(0);
     if (!hold(connection, {&one, 1}, {ref}).front()) return false;
-    Rows buried, moved;
-    for (const auto& burial : one.buried)
-        buried.add({burial.position, burial.sequence, burial.attempts, text(burial.reason),
-                    database_.now()});
-    connection.post(sql_.dead_messages.bury, buried);
+    Progress progress{database_.now()};
+    progress.conclude(one);
+    connection.post(sql_.dead_messages.bury, progress.buried);
     // Fewer: they were done before, by somebody who did not hear of it.
-    if (connection.run(sql_.messages.remove, rows_of(one.done)) !=
+    if (connection.run(sql_.messages.remove, progress.done) !=
         static_cast<std::int64_t>(one.done.size()))
         return false;
-    const auto batch = packed(one.left);
-    moved.add({ref, one.partition.index, one.sequence, one.attempts, one.retry_at,
-               one.stopped ? 1 : 0, one.error ? text(*one.error) : Value{}, given_bytes(batch)});
-    connection.post(sql_.partitions.advance, moved);
+    progress.move(ref, one, {});
+    connection.post(sql_.partitions.advance, progress.moved);
     return true;
 }
 
@@ -358,40 +364,45 @@ std::int64_t Delivering::resume(const std::string& channel) {
     return resumed;
 }
 
-std::vector<DeadMessage> Delivering::find_dead(Connection& connection,
-                                               const DeadMessageFilter& filter) {
-    std::vector<DeadMessage> found;
+std::optional<Rows> Delivering::parameters(Connection& connection, const DeadMessageFilter& filter,
+                                           std::int64_t limit) {
     Value channel;
     if (!filter.channel.empty()) {
         const auto ref = find(connection, filter.channel);
-        if (!ref) return found;
+        if (!ref) return std::nullopt;
         channel = *ref;
     }
+    Rows row;
+    row.add({filter.after, database_.now(), channel,
+             filter.partition ? Value{*filter.partition} : Value{}, given_text(filter.type),
+             given_text(filter.reason), filter.died_from, filter.died_before,
+             filter.status ? Value{static_cast<int>(*filter.status)} : Value{}, limit});
+    return row;
+}
+
+std::vector<DeadMessage> Delivering::find_dead(Connection& connection,
+                                               const DeadMessageFilter& filter) {
+    std::vector<DeadMessage> found;
     const std::unordered_set<std::int64_t> wanted{filter.positions.begin(), filter.positions.end()};
-    std::vector<Ref> channels;
     // Those that are named may be far apart.
     const auto limit = wanted.empty() ? limit_of(filter.limit) : no_limit;
-    connection.query(
-        sql_.dead_messages.page,
-        {filter.after, database_.now(), channel,
-         filter.partition ? Value{*filter.partition} : Value{}, given_text(filter.type),
-         given_text(filter.reason), filter.died_from, filter.died_before,
-         filter.status ? Value{static_cast<int>(*filter.status)} : Value{}, limit},
-        [&](const Row& row) {
-            if (found.size() == filter.limit ||
-                (!wanted.empty() && !wanted.contains(row.number(0))))
-                return;
-            DeadMessage dead;
-            dead.message = read_message(row);
-            dead.sequence = row.number(16);
-            dead.attempts = static_cast<std::int32_t>(row.number(17));
-            dead.reason = std::string{row.view(18)};
-            dead.died_at = row.time(19);
-            dead.status = static_cast<DeadStatus>(row.number(20));
-            if (dead.status == DeadStatus::reprocessing) dead.until = row.maybe_time(21);
-            channels.push_back(row.number(22));
-            found.push_back(std::move(dead));
-        });
+    const auto parameters = this->parameters(connection, filter, limit);
+    if (!parameters) return found;
+    std::vector<Ref> channels;
+    connection.query(sql_.dead_messages.page, *parameters, [&](std::size_t, const Row& row) {
+        if (found.size() == filter.limit || (!wanted.empty() && !wanted.contains(row.number(0))))
+            return;
+        DeadMessage dead;
+        dead.message = read_message(row);
+        dead.sequence = row.number(16);
+        dead.attempts = static_cast<std::int32_t>(row.number(17));
+        dead.reason = std::string{row.view(18)};
+        dead.died_at = row.time(19);
+        dead.status = static_cast<DeadStatus>(row.number(20));
+        if (dead.status == DeadStatus::reprocessing) dead.until = row.maybe_time(21);
+        channels.push_back(row.number(22));
+        found.push_back(std::move(dead));
+    });
     for (std::size_t i = 0; i < found.size(); ++i)
         found[i].message.channel = interned_.name(connection, channels[i]);
     return found;
@@ -403,10 +414,17 @@ std::vector<DeadMessage> Delivering::dead(const DeadMessageFilter& filter) {
 }
 
 std::int64_t Delivering::count_dead(const DeadMessageFilter& filter) {
-    auto all = filter;
-    all.limit = std::numeric_limits<std::size_t>::max();
-    return in_read(database_, [&](Connection& connection) {
-        return static_cast<std::int64_t>(find_dead(connection, all).size());
+    return in_read(database_, [&](Connection& connection) -> std::int64_t {
+        if (!filter.positions.empty()) {
+            auto all = filter;
+            all.limit = std::numeric_limits<std::size_t>::max();
+            return static_cast<std::int64_t>(find_dead(connection, all).size());
+        }
+        std::int64_t count = 0;
+        if (const auto parameters = this->parameters(connection, filter, no_limit))
+            connection.query(sql_.dead_messages.count, *parameters,
+                             [&](std::size_t, const Row& row) { count = row.number(0); });
+        return count;
     });
 }
 

@@ -54,6 +54,9 @@ private:
                                      const std::vector<std::int32_t>& parts);
     std::vector<bool> hold(Connection& connection, std::span<const Advance> all,
                            const std::vector<Ref>& refs);
+    /// Of the statements that filter dead messages; nothing if there can be none.
+    std::optional<Rows> parameters(Connection& connection, const DeadMessageFilter& filter,
+                                   std::int64_t limit);
     std::vector<DeadMessage> find_dead(Connection& connection, const DeadMessageFilter& filter);
 
     Database& database_;

@@ -194,7 +194,7 @@ struct Statements {
         Statement lock;       ///< bulk (position): locks them
         Statement reprocess;  ///< bulk (position, until)
         Statement settle;     ///< bulk (position, status, reason or NULL)
-        Statement count;      ///< as page
+        Statement count;      ///< as page, whatever the limit
         Statement clean_up;   ///< (died before, limit)
         Statement find;       ///< bulk (id)
     } dead_messages;

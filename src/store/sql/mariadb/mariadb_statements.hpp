@@ -164,11 +164,6 @@ constexpr void set_mail(Statements& s) {
            AND ($4 IS NULL OR l.name = $4) AND ($6 IS NULL OR n.id = $6)
          ORDER BY e.item LIMIT $5)";
     s.endings.vacuum = "DELETE FROM pawl_ending WHERE at < $1 ORDER BY at LIMIT $2";
-    s.channels = channels;
-    s.partitions = partitions;
-    s.subscribers = subscribers;
-    s.messages = messages;
-    s.dead_messages = dead_messages;
 }
 
 // Shared locks on the second index alone go together with the renewal of the lease, and keep away
@@ -216,6 +211,7 @@ constexpr Statements make_statements() {
     set_item_rows(s);
     set_dead_letters(s);
     set_mail(s);
+    set_outbox(s);
     set_sessions(s);
     return s;
 }

@@ -6,164 +6,183 @@
 namespace pawl::store::sql::postgres {
 
 inline constexpr Statements::Channels channels{
-    .add = R"(
-            INSERT INTO pawl_channel (ref, partitions) VALUES ($1::bigint, $2::integer) ON
-            CONFLICT DO NOTHING)",
-    .lock = R"(
-            SELECT partitions FROM pawl_channel WHERE ref = $1::bigint FOR UPDATE)",
-    .set = R"(
-            UPDATE pawl_channel SET partitions = $2::integer WHERE ref = $1::bigint)",
-    .quiesce = Statement{"LOCK TABLE pawl_message IN SHARE ROW EXCLUSIVE MODE"}};
+    .add =
+        "INSERT INTO pawl_channel (ref, partitions) VALUES ($1::bigint, $2::integer) "
+        "ON CONFLICT DO NOTHING",
+    .lock = "SELECT partitions FROM pawl_channel WHERE ref = $1::bigint FOR UPDATE",
+    .set = "UPDATE pawl_channel SET partitions = $2::integer WHERE ref = $1::bigint",
+    .quiesce = Statement{"LOCK TABLE pawl_message IN SHARE ROW EXCLUSIVE MODE"},
+};
 
-inline constexpr Statements::Partitions partitions{.add = R"(
-            INSERT INTO pawl_partition (channel, part) SELECT * FROM unnest($1::bigint[],
-            $2::integer[]) AS k (channel, part) ON CONFLICT DO NOTHING)",
-                                                   .lock = R"(
-            SELECT part FROM pawl_partition WHERE channel = $1::bigint ORDER BY part FOR UPDATE)",
-                                                   .remove = R"(
-            DELETE FROM pawl_partition WHERE channel = $1::bigint)",
-                                                   .owners = R"(
-            SELECT p.part, p.session, CASE WHEN s.until > $2::bigint THEN 1 ELSE 0 END
-              FROM pawl_partition p LEFT JOIN pawl_session s ON s.id = p.session
-             WHERE p.channel = $1::bigint ORDER BY p.part)",
-                                                   .free = R"(
-            SELECT p.part FROM pawl_partition p LEFT JOIN pawl_session s ON s.id = p.session
-            WHERE p.channel = $1::bigint AND (s.id IS NULL OR s.until <= $2::bigint) ORDER BY
-            p.part LIMIT $3::bigint FOR UPDATE OF p SKIP LOCKED)",
-                                                   .take = R"(
-            UPDATE pawl_partition p SET session = k.session, fence = k.fence FROM
-            unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[]) AS k (channel, part,
-            session, fence) WHERE p.channel = k.channel AND p.part = k.part)",
-                                                   .rows = R"(
-            SELECT k.ord, p.sequence, p.attempts, p.retry_at, p.stopped, p.error, p.batch FROM
-            unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS k (channel, part, ord) JOIN
-            pawl_partition p ON p.channel = k.channel AND p.part = k.part)",
-                                                   .hold = R"(
-            SELECT k.ord FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) WITH ORDINALITY
-            AS k (channel, part, fence, ord) JOIN pawl_partition p ON p.channel = k.channel AND
-            p.part = k.part AND p.fence = k.fence ORDER BY p.channel, p.part FOR UPDATE OF p)",
-                                                   .advance = R"(
-            UPDATE pawl_partition p SET sequence = k.sequence, attempts = k.attempts, retry_at =
-            k.retry_at, stopped = k.stopped, error = k.error, batch = k.batch FROM
-            unnest($1::bigint[], $2::integer[], $3::bigint[], $4::integer[], $5::bigint[],
-            $6::smallint[], $7::text[], $8::bytea[]) AS k (channel, part, sequence, attempts,
-            retry_at, stopped, error, batch) WHERE p.channel = k.channel AND p.part = k.part)",
-                                                   .give_back = R"(
-            UPDATE pawl_partition p SET session = NULL, fence = NULL FROM unnest($1::bigint[],
-            $2::integer[], $3::bigint[]) AS k (channel, part, fence) WHERE p.channel = k.channel
-            AND p.part = k.part AND p.fence = k.fence)",
-                                                   .depths = R"(
-            SELECT part, sequence, attempts, stopped, error, session FROM pawl_partition WHERE
-            channel = $1::bigint ORDER BY part)",
-                                                   .resume = R"(
-            UPDATE pawl_partition SET stopped = 0, retry_at = NULL, attempts = 0,
-            session = NULL, fence = NULL WHERE channel =
-            $1::bigint AND stopped = 1)"};
+inline constexpr Statements::Partitions partitions{
+    .add =
+        "INSERT INTO pawl_partition (channel, part) SELECT * "
+        "FROM unnest($1::bigint[], $2::integer[]) AS k (channel, part) ON CONFLICT DO NOTHING",
+    .lock = "SELECT part FROM pawl_partition WHERE channel = $1::bigint ORDER BY part FOR UPDATE",
+    .remove = "DELETE FROM pawl_partition WHERE channel = $1::bigint",
+    .owners =
+        "SELECT p.part, p.session, CASE WHEN s.until > $2::bigint THEN 1 ELSE 0 END "
+        "FROM pawl_partition p LEFT JOIN pawl_session s ON s.id = p.session "
+        "WHERE p.channel = $1::bigint ORDER BY p.part",
+    .free =
+        "SELECT p.part FROM pawl_partition p LEFT JOIN pawl_session s ON s.id = p.session "
+        "WHERE p.channel = $1::bigint AND (s.id IS NULL OR s.until <= $2::bigint) "
+        "ORDER BY p.part LIMIT $3::bigint FOR UPDATE OF p SKIP LOCKED",
+    .take =
+        "UPDATE pawl_partition p SET session = k.session, fence = k.fence "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[]) AS k (channel, "
+        "part, session, fence) WHERE p.channel = k.channel AND p.part = k.part",
+    .rows =
+        "SELECT k.ord, p.sequence, p.attempts, p.retry_at, p.stopped, p.error, p.batch "
+        "FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS k (channel, part, ord) "
+        "JOIN pawl_partition p ON p.channel = k.channel AND p.part = k.part",
+    .hold =
+        "SELECT k.ord "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) WITH ORDINALITY AS k "
+        "(channel, part, fence, ord) JOIN pawl_partition p ON p.channel = k.channel "
+        "AND p.part = k.part AND p.fence = k.fence ORDER BY p.channel, p.part FOR UPDATE OF p",
+    .advance =
+        "UPDATE pawl_partition p "
+        "SET sequence = k.sequence, attempts = k.attempts, retry_at = k.retry_at, stopped = "
+        "k.stopped, error = k.error, batch = k.batch "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::integer[], $5::bigint[], "
+        "$6::smallint[], $7::text[], $8::bytea[]) AS k (channel, part, sequence, attempts, "
+        "retry_at, stopped, error, batch) WHERE p.channel = k.channel AND p.part = k.part",
+    .give_back =
+        "UPDATE pawl_partition p SET session = NULL, fence = NULL "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS k (channel, part, fence) "
+        "WHERE p.channel = k.channel AND p.part = k.part AND p.fence = k.fence",
+    .depths =
+        "SELECT part, sequence, attempts, stopped, error, session FROM pawl_partition "
+        "WHERE channel = $1::bigint ORDER BY part",
+    .resume =
+        "UPDATE pawl_partition "
+        "SET stopped = 0, retry_at = NULL, attempts = 0, session = NULL, fence = NULL "
+        "WHERE channel = $1::bigint AND stopped = 1",
+};
 
-inline constexpr Statements::Subscribers subscribers{.add = R"(
-            INSERT INTO pawl_subscriber (channel, session) VALUES ($1::bigint, $2::bigint) ON
-            CONFLICT DO NOTHING)",
-                                                     .live = R"(
-            SELECT u.session FROM pawl_subscriber u JOIN pawl_session s ON s.id = u.session
-             WHERE u.channel = $1::bigint AND s.until > $2::bigint)",
-                                                     .forget = R"(
-            DELETE FROM pawl_subscriber WHERE channel = $1::bigint AND session NOT IN (SELECT id
-            FROM pawl_session))"};
+inline constexpr Statements::Subscribers subscribers{
+    .add =
+        "INSERT INTO pawl_subscriber (channel, session) VALUES ($1::bigint, $2::bigint) "
+        "ON CONFLICT DO NOTHING",
+    .live =
+        "SELECT u.session FROM pawl_subscriber u JOIN pawl_session s ON s.id = u.session "
+        "WHERE u.channel = $1::bigint AND s.until > $2::bigint",
+    .forget =
+        "DELETE FROM pawl_subscriber WHERE channel = $1::bigint AND session NOT IN (SELECT id "
+        "FROM pawl_session)",
+};
 
-inline constexpr Statements::Messages messages{.add = R"(
-            INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, key, type,
-            recipient, schema, causation, correlation, conversation, tenant, trace, payload)
-            SELECT k.channel, CASE WHEN k.part IS NULL THEN k.hash % c.partitions WHEN k.part
-            BETWEEN 0 AND c.partitions - 1 THEN k.part END, k.at, k.due_at, k.encoding, k.id,
-            k.key, k.type, k.recipient, k.schema, k.causation, k.correlation, k.conversation,
-            k.tenant, k.trace, k.payload FROM unnest($1::bigint[], $2::integer[], $3::bigint[],
-            $4::bigint[], $5::bigint[], $6::smallint[], $7::bytea[], $8::bytea[], $9::text[],
-            $10::text[], $11::text[], $12::bytea[], $13::text[], $14::text[], $15::text[],
-            $16::text[], $17::bytea[]) WITH ORDINALITY AS k (channel, part, hash, at, due_at,
-            encoding, id, key, type, recipient, schema, causation, correlation, conversation,
-            tenant, trace, payload, ord) LEFT JOIN pawl_channel c ON c.ref = k.channel ORDER BY
-            k.ord)",
-                                               .page = R"(
-            SELECT m.position, m.at, m.due_at, m.encoding, m.key, m.type, m.recipient, m.schema,
-            m.causation, m.correlation, m.conversation, m.tenant, m.trace, m.payload, m.id,
-            m.part FROM pawl_message m WHERE m.channel = $1::bigint AND m.position > $2::bigint
-            ORDER BY m.position LIMIT $3::bigint)",
-                                               .next = R"(
-            SELECT k.ord, m.position, m.at, m.due_at, m.encoding, m.key, m.type, m.recipient,
-            m.schema, m.causation, m.correlation, m.conversation, m.tenant, m.trace, m.payload,
-            m.id, m.part FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) WITH ORDINALITY
-            AS k (channel, part, most, ord) CROSS JOIN LATERAL (SELECT * FROM pawl_message m
-            WHERE m.channel = k.channel AND m.part = k.part AND m.due_at = 0 ORDER BY m.position
-            LIMIT k.most) AS m ORDER BY k.ord, m.position)",
-                                               .rows = R"(
-            SELECT k.ord, m.position, m.at, m.due_at, m.encoding, m.key, m.type, m.recipient,
-            m.schema, m.causation, m.correlation, m.conversation, m.tenant, m.trace, m.payload,
-            m.id, m.part FROM unnest($1::bigint[]) WITH ORDINALITY AS k (position, ord) JOIN
-            pawl_message m ON m.position = k.position)",
-                                               .remove = R"(
-            DELETE FROM pawl_message m USING unnest($1::bigint[]) AS k (position) WHERE
-            m.position = k.position)",
-                                               .ripen = R"(
-            UPDATE pawl_message m SET due_at = 0 FROM unnest($1::bigint[], $2::integer[],
-            $3::bigint[]) AS k (channel, part, now) WHERE m.channel = k.channel AND m.part =
-            k.part AND m.due_at > 0 AND m.due_at <= k.now)",
-                                               .first_due = R"(
-            SELECT k.ord, (SELECT m.due_at FROM pawl_message m WHERE m.channel = k.channel
-                              AND m.part = k.part ORDER BY m.due_at LIMIT 1)
-              FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS k (channel, part, ord))",
-                                               .waiting = R"(
-            SELECT part, count(*), min(at) FROM pawl_message WHERE channel = $1::bigint GROUP BY
-            part)",
-                                               .any = R"(
-            SELECT 1 FROM pawl_message WHERE channel = $1::bigint LIMIT 1)",
-                                               .find = R"(
-            SELECT k.ord FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, ord) JOIN
-            pawl_message m ON m.id = k.id)"};
+inline constexpr Statements::Messages messages{
+    .add =
+        "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, message_key, "
+        "type, recipient, schema_url, causation, correlation, conversation, tenant, trace, "
+        "payload) "
+        "SELECT k.channel, CASE WHEN k.part IS NULL THEN k.hash % c.partitions WHEN k.part "
+        "BETWEEN 0 AND c.partitions - 1 THEN k.part END, k.at, k.due_at, k.encoding, k.id, "
+        "k.message_key, k.type, k.recipient, k.schema_url, k.causation, k.correlation, "
+        "k.conversation, k.tenant, k.trace, k.payload "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], "
+        "$6::smallint[], $7::bytea[], $8::bytea[], $9::text[], $10::text[], $11::text[], "
+        "$12::bytea[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bytea[]) "
+        "WITH ORDINALITY AS k (channel, part, hash, at, due_at, encoding, id, message_key, "
+        "type, recipient, schema_url, causation, correlation, conversation, tenant, trace, "
+        "payload, ord) LEFT JOIN pawl_channel c ON c.ref = k.channel ORDER BY k.ord",
+    .page =
+        "SELECT m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, m.recipient, "
+        "m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, m.trace, "
+        "m.payload, m.id, m.part FROM pawl_message m WHERE m.channel = $1::bigint "
+        "AND m.position > $2::bigint ORDER BY m.position LIMIT $3::bigint",
+    .next =
+        "SELECT k.ord, m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, "
+        "m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, "
+        "m.trace, m.payload, m.id, m.part "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) WITH ORDINALITY AS k "
+        "(channel, part, most, ord) CROSS JOIN LATERAL (SELECT * FROM pawl_message m "
+        "WHERE m.channel = k.channel AND m.part = k.part AND m.due_at = 0 ORDER BY m.position "
+        "LIMIT k.most) AS m ORDER BY k.ord, m.position",
+    .rows =
+        "SELECT k.ord, m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, "
+        "m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, "
+        "m.trace, m.payload, m.id, m.part "
+        "FROM unnest($1::bigint[]) WITH ORDINALITY AS k (position, ord) "
+        "JOIN pawl_message m ON m.position = k.position",
+    .remove =
+        "DELETE FROM pawl_message m USING unnest($1::bigint[]) AS k (position) "
+        "WHERE m.position = k.position",
+    .ripen =
+        "UPDATE pawl_message m SET due_at = 0 "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS k (channel, part, now) "
+        "WHERE m.channel = k.channel AND m.part = k.part AND m.due_at > 0 "
+        "AND m.due_at <= k.now",
+    .first_due =
+        "SELECT k.ord, (SELECT m.due_at FROM pawl_message m WHERE m.channel = k.channel "
+        "AND m.part = k.part ORDER BY m.due_at LIMIT 1) "
+        "FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS k (channel, part, ord)",
+    .waiting =
+        "SELECT part, count(*), min(at) FROM pawl_message WHERE channel = $1::bigint "
+        "GROUP BY part",
+    .any = "SELECT 1 FROM pawl_message WHERE channel = $1::bigint LIMIT 1",
+    .find =
+        "SELECT k.ord FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, ord) "
+        "JOIN pawl_message m ON m.id = k.id",
+};
 
-inline constexpr Statements::DeadMessages dead_messages{.bury = R"(
-            INSERT INTO pawl_dead_message (position, channel, part, at, encoding, id, key, type,
-            recipient, schema, causation, correlation, conversation, tenant, trace, payload,
-            sequence, attempts, reason, died_at) SELECT m.position, m.channel, m.part, m.at,
-            m.encoding, m.id, m.key, m.type, m.recipient, m.schema, m.causation, m.correlation,
-            m.conversation, m.tenant, m.trace, m.payload, k.sequence, k.attempts, k.reason,
-            k.now FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::text[],
-            $5::bigint[]) AS k (position, sequence, attempts, reason, now) JOIN pawl_message m
-            ON m.position = k.position)",
-                                                        .page = R"(
-            SELECT m.position, m.at, 0, m.encoding, m.key, m.type, m.recipient, m.schema,
-            m.causation, m.correlation, m.conversation, m.tenant, m.trace, m.payload, m.id,
-            m.part, m.sequence, m.attempts, m.reason, m.died_at, CASE WHEN m.status = 1 AND
-            m.until <= $2::bigint THEN 0 ELSE m.status END, m.until, m.channel FROM
-            pawl_dead_message m WHERE m.position > $1::bigint AND ($3::bigint IS NULL OR
-            m.channel = $3) AND ($4::integer IS NULL OR m.part = $4) AND ($5::text IS NULL OR
-            m.type = $5) AND ($6::text IS NULL OR strpos(m.reason, $6) > 0) AND ($7::bigint IS
-            NULL OR m.died_at >= $7) AND ($8::bigint IS NULL OR m.died_at < $8) AND
-            ($9::smallint IS NULL OR (CASE WHEN m.status = 1 AND m.until <= $2 THEN 0 ELSE
-            m.status END) = $9) ORDER BY m.position LIMIT $10::bigint)",
-                                                        .lock = R"(
-            SELECT k.ord, m.status, m.until FROM unnest($1::bigint[]) WITH ORDINALITY AS k
-            (position, ord) JOIN pawl_dead_message m ON m.position = k.position ORDER BY
-            m.position FOR UPDATE OF m)",
-                                                        .reprocess = R"(
-            UPDATE pawl_dead_message m SET status = 1, until = k.until FROM unnest($1::bigint[],
-            $2::bigint[]) AS k (position, until) WHERE m.position = k.position)",
-                                                        .settle = R"(
-            UPDATE pawl_dead_message m SET status = k.status, until = NULL, reason =
-            coalesce(k.reason, m.reason) FROM unnest($1::bigint[], $2::smallint[], $3::text[])
-            AS k (position, status, reason) WHERE m.position = k.position AND m.status < 2)",
-                                                        .count = R"(
-            SELECT count(*) FROM pawl_dead_message m WHERE $2::bigint IS NOT NULL AND m.position
-            > $1::bigint AND ($3::bigint IS NULL OR m.channel = $3) AND ($4::integer IS NULL OR
-            m.part = $4) AND ($5::text IS NULL OR m.type = $5) AND ($6::text IS NULL OR
-            strpos(m.reason, $6) > 0) AND ($7::bigint IS NULL OR m.died_at >= $7) AND
-            ($8::bigint IS NULL OR m.died_at < $8) AND ($9::smallint IS NULL OR (CASE WHEN
-            m.status = 1 AND m.until <= $2 THEN 0 ELSE m.status END) = $9))",
-                                                        .clean_up = R"(
-            DELETE FROM pawl_dead_message WHERE position IN (SELECT position FROM
-            pawl_dead_message WHERE status >= 2 AND died_at < $1::bigint ORDER BY position LIMIT
-            $2::bigint))",
-                                                        .find = R"(
-            SELECT k.ord FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, ord) JOIN
-            pawl_dead_message m ON m.id = k.id)"};
+inline constexpr Statements::DeadMessages dead_messages{
+    .bury =
+        "INSERT INTO pawl_dead_message (position, channel, part, at, encoding, id, "
+        "message_key, type, recipient, schema_url, causation, correlation, conversation, "
+        "tenant, trace, payload, sequence, attempts, reason, died_at) "
+        "SELECT m.position, m.channel, m.part, m.at, m.encoding, m.id, m.message_key, "
+        "m.type, m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, "
+        "m.tenant, m.trace, m.payload, k.sequence, k.attempts, k.reason, k.now "
+        "FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::text[], $5::bigint[]) AS "
+        "k (position, sequence, attempts, reason, now) "
+        "JOIN pawl_message m ON m.position = k.position",
+    .page =
+        "SELECT m.position, m.at, 0, m.encoding, m.message_key, m.type, m.recipient, "
+        "m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, m.trace, "
+        "m.payload, m.id, m.part, m.sequence, m.attempts, m.reason, m.died_at, CASE WHEN "
+        "m.status = 1 AND m.until <= $2::bigint THEN 0 ELSE m.status END, m.until, m.channel "
+        "FROM pawl_dead_message m WHERE m.position > $1::bigint "
+        "AND ($3::bigint IS NULL OR m.channel = $3) AND ($4::integer IS NULL OR m.part = $4) "
+        "AND ($5::text IS NULL OR m.type = $5) "
+        "AND ($6::text IS NULL OR strpos(m.reason, $6) > 0) "
+        "AND ($7::bigint IS NULL OR m.died_at >= $7) "
+        "AND ($8::bigint IS NULL OR m.died_at < $8) "
+        "AND ($9::smallint IS NULL OR (CASE WHEN m.status = 1 "
+        "AND m.until <= $2 THEN 0 ELSE m.status END) = $9) ORDER BY m.position "
+        "LIMIT $10::bigint",
+    .lock =
+        "SELECT k.ord, m.status, m.until "
+        "FROM unnest($1::bigint[]) WITH ORDINALITY AS k (position, ord) "
+        "JOIN pawl_dead_message m ON m.position = k.position ORDER BY m.position "
+        "FOR UPDATE OF m",
+    .reprocess =
+        "UPDATE pawl_dead_message m SET status = 1, until = k.until "
+        "FROM unnest($1::bigint[], $2::bigint[]) AS k (position, until) "
+        "WHERE m.position = k.position",
+    .settle =
+        "UPDATE pawl_dead_message m "
+        "SET status = k.status, until = NULL, reason = coalesce(k.reason, m.reason) "
+        "FROM unnest($1::bigint[], $2::smallint[], $3::text[]) AS k (position, status, "
+        "reason) WHERE m.position = k.position AND m.status < 2",
+    .count =
+        "SELECT count(*) FROM pawl_dead_message m WHERE $10::bigint <> 0 "
+        "AND m.position > $1::bigint AND ($3::bigint IS NULL OR m.channel = $3) "
+        "AND ($4::integer IS NULL OR m.part = $4) AND ($5::text IS NULL OR m.type = $5) "
+        "AND ($6::text IS NULL OR strpos(m.reason, $6) > 0) "
+        "AND ($7::bigint IS NULL OR m.died_at >= $7) "
+        "AND ($8::bigint IS NULL OR m.died_at < $8) "
+        "AND ($9::smallint IS NULL OR (CASE WHEN m.status = 1 "
+        "AND m.until <= $2::bigint THEN 0 ELSE m.status END) = $9)",
+    .clean_up =
+        "DELETE FROM pawl_dead_message WHERE position IN (SELECT position "
+        "FROM pawl_dead_message WHERE status >= 2 AND died_at < $1::bigint ORDER BY position "
+        "LIMIT $2::bigint)",
+    .find =
+        "SELECT k.ord FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, ord) "
+        "JOIN pawl_dead_message m ON m.id = k.id",
+};
 
 }  // namespace pawl::store::sql::postgres
