@@ -109,7 +109,7 @@ public:
     virtual void end_users() {}
 
     /// Between two writes, for crash tests: one of `base::points`.
-    virtual void reach(std::string_view) const {}
+    virtual void reach(std::string_view) {}
 
 protected:
     /// A view of a callable; calling through it allocates nothing.

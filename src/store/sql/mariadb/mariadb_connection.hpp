@@ -61,7 +61,7 @@ public:
     void set_savepoint() override;
     void release_savepoint() override;
     void rollback_to_savepoint() override;
-    void reach(std::string_view point) const override { base::reach(options_.at_point, point); }
+    void reach(std::string_view point) override { base::reach(options_.at_point, point); }
 
     void begin_users(Duration limit) override;
     detail::SqlResult run_users(std::string_view sql,

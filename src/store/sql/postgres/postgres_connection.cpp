@@ -267,6 +267,12 @@ void PostgresConnection::rollback() noexcept {
     }
 }
 
+void PostgresConnection::reach(std::string_view point) {
+    if (!options_.at_point) return;
+    link_.flush_now();
+    options_.at_point(point);
+}
+
 void PostgresConnection::clear_the_way() noexcept {
     if (!std::exchange(held_up_, false) || broken_) return;
     try {

@@ -32,7 +32,8 @@ public:
     void set_savepoint() override;
     void release_savepoint() override;
     void rollback_to_savepoint() override;
-    void reach(std::string_view point) const override { base::reach(options_.at_point, point); }
+    /// What was posted is at the server then, as it may be when a process dies.
+    void reach(std::string_view point) override;
 
     void begin_users(Duration limit) override;
     detail::SqlResult run_users(std::string_view sql,
