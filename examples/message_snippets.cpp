@@ -48,6 +48,20 @@ void messages_are_published_and_taken() {
     fixture.advance(1h);
     REQUIRE(engine.delivered(id) == pawl::MessageStatus::delivered);
 
+    // [once]
+    engine.publish("readings", Reading{"roof", 20}, {.key = "roof", .once = "roof 2026-11-16", .once_for = 48h});
+    engine.publish("readings", Reading{"roof", 20}, {.key = "roof", .once = "roof 2026-11-16", .once_for = 48h});
+    // [/once]
+    fixture.run_until_idle();
+    REQUIRE(archive.values.size() == 5);
+
+    // [rates]
+    const auto before = engine.statistics("readings");
+    fixture.advance(10s);
+    const auto rates = pawl::rates(before, engine.statistics("readings"));
+    // [/rates]
+    REQUIRE(rates.delivered == 0);
+
     // [repartition]
     if (!engine.repartition("readings", 64)) std::cout << "there are messages left in it\n";
     // [/repartition]

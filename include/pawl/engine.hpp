@@ -123,12 +123,28 @@ public:
 
     /// Begins a transaction of your own, with `exec`, `query`, `publish`, `send` and `start`.
     BegunTransaction begin();
+    /// Calls `body(pawl::Transaction&)` in a transaction, and commits it, unless `consumer` has
+    /// done so for this `id` before: an effect of a message that may come more than once. Whether
+    /// it was called.
+    template <class F>
+    bool once(std::string_view consumer, std::string_view id, F&& body) {
+        auto tx = begin();
+        if (!tx.once(consumer, id)) return false;
+        std::forward<F>(body)(static_cast<Transaction&>(tx));
+        tx.commit();
+        return true;
+    }
     /// Publishes a message and waits until that is durable. Returns its id.
     template <class T>
     Uuid publish(std::string_view channel, const T& value, PublishOptions options = {}) {
         return publish_one(detail::outgoing_message(channel, value, std::move(options)));
     }
-    /// Several at once, all or none, in their order. `options(value)` gives those of each.
+    /// Several at once, all or none, in their order.
+    template <class T>
+    std::vector<Uuid> publish_all(std::string_view channel, const std::vector<T>& values) {
+        return publish_all(channel, values, [](const T&) { return PublishOptions{}; });
+    }
+    /// `options(value)` gives those of each.
     template <class T, class F>
     std::vector<Uuid> publish_all(std::string_view channel, const std::vector<T>& values,
                                   F options) {
@@ -151,17 +167,23 @@ public:
     /// Until all of them are delivered, or dead. False when `timeout` passed first.
     bool wait_for(const std::vector<Uuid>& messages, Duration timeout);
     std::vector<PartitionDepth> partitions(std::string_view channel);
+    /// All its partitions together. `pawl::rates` tells how fast it moves between two of these.
+    ChannelStatistics statistics(std::string_view channel);
 
     std::vector<DeadMessage> dead_messages(const DeadMessageQuery& query = {});
     std::int64_t count_dead_messages(const DeadMessageQuery& query = {});
     /// Takes dead messages to work on them: they are pending again when `deadline` has passed.
     std::vector<DeadMessage> replay_dead_messages(const DeadMessageQuery& query, Duration deadline);
+    /// Has those that are pending delivered once more, as the last of their partition, under the
+    /// ids that they had. Returns how many.
+    std::int64_t redeliver_dead_messages(const DeadMessageQuery& query);
     /// What was done about them by hand. Numbers are those of DeadMessage.
     std::int64_t resolve_dead_messages(const std::vector<std::int64_t>& numbers);
     std::int64_t bury_dead_messages(const std::vector<std::int64_t>& numbers,
                                     std::string_view reason);
     std::int64_t discard_dead_messages(const std::vector<std::int64_t>& numbers);
-    /// Removes those that were resolved or discarded, and died so long ago.
+    /// Removes those that were resolved, discarded or rejected, and died so long ago. The engine
+    /// does so by itself after Options::ending_retention.
     std::int64_t clean_up_dead_messages(Duration older_than, std::size_t limit = 1000);
 
     InstanceList instances(const InstanceQuery& query = {});

@@ -50,6 +50,9 @@ struct Options {
     std::size_t cached_instances = 10'000;
     /// Inputs waiting to be committed, at most. Then `send` waits up to its timeout.
     std::size_t queue = 16'384;
+    /// Inputs that wait in the inbox of one type, at most. Then `post`, and `send` and `start` in a
+    /// transaction of yours, are refused (busy). 0: no limit.
+    std::size_t inbox_limit = 100'000;
     /// Largest payload in bytes of one event, effect, timer or snapshot.
     std::size_t payload_limit = 1024 * 1024;
     /// How long a transaction with SQL of your own may take (`Context::transaction`). Others wait
@@ -57,7 +60,8 @@ struct Options {
     Duration transaction_limit = std::chrono::seconds{5};
     /// How long an input id is remembered.
     Duration input_id_retention = std::chrono::hours{24 * 7};
-    /// How long it is remembered that an item's input was rejected or came after the finish.
+    /// How long it is remembered that an item's input was rejected or came after the finish, and
+    /// dead messages that nothing is to be done about any more.
     Duration ending_retention = std::chrono::hours{24 * 7};
     /// How long dead letters are kept. Without a value: until they are retried or discarded.
     std::optional<Duration> dead_letter_retention;

@@ -12,6 +12,9 @@
 
 namespace pawl::inline v0 {
 
+/// How long it is remembered that something was done, unless said otherwise.
+inline constexpr Duration once_window = std::chrono::hours{24 * 7};
+
 /// Of one message.
 struct PublishOptions {
     /// Messages of a channel with one key are delivered in the order in which they were published.
@@ -20,6 +23,10 @@ struct PublishOptions {
     std::optional<int> partition;
     /// Not before this, by the store's clock.
     std::optional<Time> deliver_after;
+    /// Deduplication: while `once_for` lasts, a channel takes one message with this, and drops the
+    /// others. What is dropped counts as delivered.
+    std::string once;
+    Duration once_for = once_window;
     std::string type;  ///< empty: the name of the value's type
     std::string recipient;
     std::string schema;  ///< a URL that says what the payload looks like
@@ -55,7 +62,12 @@ struct SubscribeOptions {
     /// Messages of a partition that are taken at a time. After a failure it is one, until it goes
     /// well again.
     std::size_t batch = 100;
-    Policy policy = {.base = std::chrono::milliseconds{100}, .cap = std::chrono::minutes{1}};
+    /// Its `at_once` has no meaning here and must be 0: a partition is delivered by one handler at
+    /// a time.
+    Policy policy;
+    /// How long a handler may go on after it was asked to stop (Policy::deadline). Then others
+    /// deliver its partition.
+    Duration grace = std::chrono::seconds{30};
     Poison poison = Poison::bury;
     /// How long to wait at least between two looks for new messages. Those that come meanwhile are
     /// taken together.
@@ -65,7 +77,9 @@ struct SubscribeOptions {
 };
 
 /// Few at a time, as soon as they are there.
-inline SubscribeOptions low_latency() { return {.batch = 10}; }
+inline SubscribeOptions low_latency() {
+    return {.batch = 10, .policy = {.base = std::chrono::milliseconds{100}}};
+}
 inline SubscribeOptions balanced() { return {}; }
 inline SubscribeOptions high_throughput() {
     return {.batch = 1000, .gather = std::chrono::milliseconds{5}};
@@ -83,15 +97,37 @@ struct PartitionDepth {
     int partition = 0;
     std::int64_t sequence = 0;  ///< of the last message that is done
     std::int64_t waiting = 0;   ///< messages that are not done
-    Duration lag{0};            ///< age of the oldest of them
+    Duration lag{0};            ///< of the oldest of them, since it was due
     int attempts = 0;           ///< begun at the next one
     std::optional<std::string> error;
     bool stopped = false;  ///< see Poison
 };
 
+/// A channel as a whole, at one moment.
+struct ChannelStatistics {
+    Time at{};
+    std::int64_t published = 0;  ///< since it is there
+    std::int64_t delivered = 0;  ///< of those; buried ones among them
+    std::int64_t waiting = 0;    ///< the others
+    Duration lag{0};             ///< of the oldest that waits
+    int stopped = 0;             ///< partitions (Poison::stop)
+};
+
+/// Messages in a second, between two looks at a channel.
+struct ChannelRates {
+    double published = 0;
+    double delivered = 0;
+};
+inline ChannelRates rates(const ChannelStatistics& before, const ChannelStatistics& after) {
+    const auto seconds = std::chrono::duration<double>(after.at - before.at).count();
+    if (seconds <= 0) return {};
+    return {.published = static_cast<double>(after.published - before.published) / seconds,
+            .delivered = static_cast<double>(after.delivered - before.delivered) / seconds};
+}
+
 /// pending, then reprocessing until it is resolved, or its time is over and it is pending again; or
-/// discarded.
-enum class DeadMessageStatus { pending, reprocessing, resolved, discarded };
+/// discarded. An input of the inbox that its instance refused is rejected: nothing is to be done.
+enum class DeadMessageStatus { pending, reprocessing, resolved, discarded, rejected };
 
 /// A message that was not delivered.
 struct DeadMessage {

@@ -48,6 +48,15 @@ public:
         return detail::read_rows<Row>(sql, session_->run(sql, values(args...)));
     }
 
+    /// For messages of others, which may come more than once: true the first time that `consumer`
+    /// asks for this `id`, false ever after, for as long as `window`. It counts only if this
+    /// transaction commits; whoever asks beside it waits for its end.
+    ///
+    ///     if (!tx.once("billing", delivery.message_id)) return;  // it was done before
+    bool once(std::string_view consumer, std::string_view id, Duration window = once_window) {
+        return session_->is_first(outgoing_->once(consumer, id), window);
+    }
+
     /// Publishes a message if this commits. Its id can be asked for with `Engine::delivered`.
     template <class T>
     Uuid publish(std::string_view channel, const T& value, PublishOptions options = {}) {

@@ -79,6 +79,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                   .executor = options_.executor,
                   .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
                   .log = [this](LogLevel level, const std::string& s) { log(level, s); }}),
+      inbox_limit_(*store_, options_.inbox_limit),
       vacuum_(*store_, {.input_ids = options_.input_id_retention,
                         .endings = options_.ending_retention,
                         .dead_letters = options_.dead_letter_retention,
@@ -156,6 +157,11 @@ void Core::subscribe(std::string channel, std::unique_ptr<detail::Subscriber> su
         throw Error{Code::misuse, fmt::format("channel \"{}\" is subscribed to twice: one handler "
                                               "gets its messages",
                                               channel)};
+    if (options.policy.at_once != 0)
+        throw Error{Code::invalid,
+                    fmt::format("channel \"{}\": Policy::at_once has no meaning here; as many of "
+                                "its partitions are delivered at a time as there are workers",
+                                channel)};
     if (options.batch == 0)
         throw Error{Code::invalid,
                     fmt::format("channel \"{}\": a batch has at least one message", channel)};
@@ -189,7 +195,7 @@ void Core::apply_posted(const std::string& type, records::Posted posted, const R
                      .id = std::move(posted.id),
                      .input = std::move(posted.input.text),
                      .envelope = std::move(envelope)});
-        return applied(nullptr);
+        return applied({});
     }
     Sending sending;
     sending.type = type;
@@ -201,8 +207,11 @@ void Core::apply_posted(const std::string& type, records::Posted posted, const R
                        .tenant = received.tenant,
                        .trace = received.trace};
     send(std::move(sending),
-         [applied = std::move(applied)](OutcomeRecord, std::exception_ptr error) {
-             applied(std::move(error));
+         [applied = std::move(applied)](const OutcomeRecord& outcome, std::exception_ptr error) {
+             InboxSubscriber::Fate fate{.error = std::move(error)};
+             if (!fate.error && !outcome.accepted())
+                 fate.rejected = outcome.finished() ? "the instance is finished" : outcome.reason;
+             applied(std::move(fate));
          });
 }
 

@@ -16,6 +16,7 @@
 #include "engine/dispatcher.hpp"
 #include "engine/functions.hpp"
 #include "engine/inbox.hpp"
+#include "engine/inbox_limit.hpp"
 #include "engine/instances.hpp"
 #include "engine/registry.hpp"
 #include "engine/runs.hpp"
@@ -62,6 +63,7 @@ public:
     store::Store& store() { return *store_; }
     const Registry& registry() const { return registry_; }
     Instances& instances() { return instances_; }
+    InboxLimit& inbox_limit() { return inbox_limit_; }
     Uuid fresh_id() { return base::uuid7(clock_.now(), *random_); }
     const Functions& functions() const { return functions_; }
     /// Ready to be used: whatever is added is added.
@@ -103,6 +105,7 @@ private:
     Instances instances_;
     Runs runs_;
     Deliverer deliverer_;
+    InboxLimit inbox_limit_;
     Vacuum vacuum_;
     base::Loop claiming_;
     base::Loop delivering_;

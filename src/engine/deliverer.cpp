@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <pawl/error.hpp>
+#include <utility>
 
 #include "base/backoff.hpp"
 #include "base/text.hpp"
@@ -70,7 +71,7 @@ base::Pause Deliverer::step() {
     if (channels_.empty()) return std::nullopt;
     const Time now = parts_.store.now();
     try {
-        give_doubtful_back();
+        give_up_some();
         refresh_ownership(now);
         look_for_messages(now);
         auto moves = next_moves(now);
@@ -80,7 +81,9 @@ base::Pause Deliverer::step() {
             for (std::size_t i = 0; i < answers.size(); ++i)
                 apply(moves.held[i], moves.advances[i], std::move(answers[i]));
         }
+        log_now();
     } catch (const Error& e) {
+        log_now();
         log(LogLevel::warning, fmt::format("messages are delivered later: {}", e.what()));
         return pause_after_failure;
     }
@@ -128,8 +131,18 @@ Deliverer::Moves Deliverer::next_moves(Time now) {
         const std::lock_guard lock{mutex_};
         for (auto& [partition, held] : held_) {
             if (held->running && now >= held->deadline) {
-                held->deadline = Time::max();
-                late.push_back(held->stop);
+                if (!std::exchange(held->asked_to_stop, true)) {
+                    held->deadline = now + held->channel->options.grace;
+                    late.push_back(held->stop);
+                } else {
+                    held->deadline = Time::max();
+                    held->gives_up = true;
+                    own_at_ = Time{};
+                    log_later(LogLevel::error,
+                              fmt::format("the handler of partition {} of channel \"{}\" does not "
+                                          "return: it is left to others",
+                                          partition.index, partition.channel));
+                }
             }
             if (!held->is_ready()) continue;
             // What ends a little later is told with it.
@@ -186,11 +199,13 @@ void Deliverer::conclude(Held& held, store::Advance& advance, Time now) {
     advance.error.reset();
     if (!ended.is_committed) {
         for (std::size_t i = 0; i < ended.done; ++i) advance.done.push_back(held.batch[i].position);
-        for (const auto& [at, reason] : ended.buried)
-            advance.buried.push_back({.position = held.batch[at].position,
-                                      .sequence = held.sequence + static_cast<std::int64_t>(at) + 1,
-                                      .attempts = at == 0 ? held.attempts : 1,
-                                      .reason = base::readable(reason)});
+        for (const auto& one : ended.buried)
+            advance.buried.push_back(
+                {.position = held.batch[one.at].position,
+                 .sequence = held.sequence + static_cast<std::int64_t>(one.at) + 1,
+                 .attempts = one.at == 0 ? held.attempts : 1,
+                 .reason = base::readable(one.reason),
+                 .rejected = one.rejected});
     }
     advance.left = positions(held.batch, ended.done);
     if (ended.isolate) {
@@ -218,10 +233,10 @@ void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Ti
     }
     if (options.poison == Poison::stop) {
         advance.stopped = true;
-        log(LogLevel::error,
-            fmt::format("partition {} of channel \"{}\" is stopped at message {}: {}",
-                        held.partition.index, held.partition.channel, advance.sequence + 1,
-                        *advance.error));
+        log_later(LogLevel::error,
+                  fmt::format("partition {} of channel \"{}\" is stopped at message {}: {}",
+                              held.partition.index, held.partition.channel, advance.sequence + 1,
+                              *advance.error));
         return;
     }
     advance.buried.push_back({.position = head.position,
@@ -233,7 +248,8 @@ void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Ti
     ++advance.sequence;
     advance.attempts = advance.left.empty() || stopping_ ? 0 : 1;
     advance.error.reset();
-    log(LogLevel::warning,
+    log_later(
+        LogLevel::warning,
         fmt::format("message {} of partition {} of channel \"{}\" is buried: {}", advance.sequence,
                     held.partition.index, held.partition.channel, base::readable(ended.error)));
 }
@@ -247,9 +263,9 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
         held->ended.reset();
         if (answer.lost) {
             held->lost = true;
-            return log(LogLevel::info,
-                       fmt::format("partition {} of channel \"{}\" was taken by others",
-                                   held->partition.index, held->partition.channel));
+            return log_later(LogLevel::info,
+                             fmt::format("partition {} of channel \"{}\" was taken by others",
+                                         held->partition.index, held->partition.channel));
         }
         while (held->batch.size() > advance.left.size()) held->batch.pop_front();
         for (auto& message : answer.fetched) held->batch.push_back(std::move(message));
@@ -278,6 +294,7 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
 std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Time now) {
     const auto& policy = held.channel->options.policy;
     held.stop = std::stop_source{};
+    held.asked_to_stop = false;
     held.deadline = policy.deadline > Duration::zero() ? now + policy.deadline : Time::max();
     std::vector<detail::Arrived> slice(std::min(held.window, held.batch.size()));
     for (std::size_t i = 0; i < slice.size(); ++i) {
@@ -307,20 +324,24 @@ std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Time now) {
 
 void Deliverer::launch(const HeldPtr& held, std::vector<detail::Arrived> slice) {
     Task task{[this, keep = options_.keep_alive(), held, slice = std::move(slice)]() mutable {
-        run(held, std::move(slice));
+        conclude_run(held, call(*held, slice));
     }};
-    if (options_.executor)
+    if (!options_.executor) return parts_.workers.post(std::move(task));
+    try {
         options_.executor(std::move(task));
-    else
-        parts_.workers.post(std::move(task));
+    } catch (const std::exception& e) {
+        conclude_run(held, {.failed = true,
+                            .error = fmt::format("the executor did not take it: {}", e.what())});
+    }
 }
 
-void Deliverer::run(const HeldPtr& held, std::vector<detail::Arrived> slice) {
-    auto ended = call(*held, slice);
+void Deliverer::conclude_run(const HeldPtr& held, Ended ended) {
     {
         const std::lock_guard lock{mutex_};
         held->running = false;
-        held->in_doubt = ended.in_doubt;
+        // One that was given up has come back.
+        if (held->lost) own_at_ = Time{};
+        held->gives_up = held->gives_up || ended.in_doubt;
         if (!ended.in_doubt) held->ended = std::move(ended);
         if (--running_ == 0) emptied_.set();
     }
@@ -359,7 +380,7 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
     }
     ended.done = arrivals.done;
     ended.buried = std::move(arrivals.buried);
-    std::erase_if(ended.buried, [&](const auto& one) { return one.first >= ended.done; });
+    std::erase_if(ended.buried, [&](const auto& one) { return one.at >= ended.done; });
     if (!ended.failed && ended.done == 0 && !slice.empty()) {
         ended.failed = true;
         ended.error = "the handler of the batch took nothing of it";
@@ -402,6 +423,15 @@ Deliverer::Ended Deliverer::call_in_transaction(Held& held,
     // All of them are undone, and one of them is at fault.
     if (slice.size() > 1) return {.isolate = true};
     throw;
+}
+
+void Deliverer::log_now() {
+    std::vector<std::pair<LogLevel, std::string>> said;
+    {
+        const std::lock_guard lock{mutex_};
+        said.swap(said_);
+    }
+    for (const auto& [level, text] : said) log(level, text);
 }
 
 base::Pause Deliverer::next_pause(Time now) {

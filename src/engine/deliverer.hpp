@@ -85,9 +85,9 @@ private:
     };
     /// How a handler has ended.
     struct Ended {
-        std::size_t done = 0;                                     ///< messages, from the first on
-        std::vector<std::pair<std::size_t, std::string>> buried;  ///< of those
-        bool failed = false;                                      ///< at the one behind them
+        std::size_t done = 0;                ///< messages, from the first on
+        std::vector<detail::Buried> buried;  ///< of those
+        bool failed = false;                 ///< at the one behind them
         bool permanent = false;
         bool is_committed = false;  ///< the store knows of those that are done
         bool isolate = false;       ///< which of them failed is not known: one at a time
@@ -110,14 +110,15 @@ private:
         std::size_t window = 1;  ///< messages that a handler gets at a time
         bool running = false;
         bool lost = false;
-        bool in_doubt = false;         ///< it is given back, and taken anew
+        bool gives_up = false;         ///< it is given back, and taken anew or by others
         std::shared_ptr<Held> before;  ///< lost, and its handler may still run
         Time deadline = Time::max();
+        bool asked_to_stop = false;  ///< because its deadline has passed
         std::stop_source stop;
         std::optional<Ended> ended;
 
         bool is_busy() const { return running || (before && before->is_busy()); }
-        bool is_ready() const { return !lost && !in_doubt && !is_busy(); }
+        bool is_ready() const { return !lost && !gives_up && !is_busy(); }
     };
     using HeldPtr = std::shared_ptr<Held>;
 
@@ -136,7 +137,7 @@ private:
     void fail(Held& held, store::Advance& advance, const Ended& ended, Time now);
     void apply(const HeldPtr& held, const store::Advance& advance, store::Advanced answer);
     void launch(const HeldPtr& held, std::vector<detail::Arrived> slice);
-    void run(const HeldPtr& held, std::vector<detail::Arrived> slice);
+    void conclude_run(const HeldPtr& held, Ended ended);
     Ended call(Held& held, std::vector<detail::Arrived>& slice);
     Ended call_in_transaction(Held& held, const std::vector<detail::Arrived>& slice);
     std::vector<detail::Arrived> arrivals(Held& held, Time now);
@@ -148,11 +149,15 @@ private:
         return channel.looked_at + (channel.told ? gather(channel) : channel.options.poll);
     }
     Time next_move(const Channel& channel) const { return channel.moved_at + gather(channel); }
-    void give_doubtful_back();
+    void give_up_some();
+    std::vector<std::int32_t> busy_ones(const Channel& channel);
     void give_back(const std::vector<HeldPtr>& all);
     void log(LogLevel level, const std::string& text) const {
         if (options_.log) options_.log(level, text);
     }
+    /// With the lock held: whoever hears of it later may publish.
+    void log_later(LogLevel level, std::string text) { said_.emplace_back(level, std::move(text)); }
+    void log_now();
 
     Parts parts_;
     const Options options_;
@@ -168,6 +173,7 @@ private:
     bool gathers_ = true;
     bool progressed_ = false;
     base::Latch emptied_;
+    std::vector<std::pair<LogLevel, std::string>> said_;  ///< not logged yet
 };
 
 }  // namespace pawl::engine

@@ -32,7 +32,8 @@ void Deliverer::refresh_ownership(Time now) {
     for (auto& channel : channels_) {
         // That of a call that failed is used again: what it has taken after all is known by it.
         if (!channel->fence) channel->fence = static_cast<store::Fence>(parts_.random.next() >> 1);
-        const auto got = parts_.store.outbox().own({session, *channel->fence}, channel->name);
+        const auto got = parts_.store.outbox().own({session, *channel->fence}, channel->name,
+                                                   busy_ones(*channel));
         take(*channel, got);
         give_surplus_back(*channel, got.share);
         channel->fence.reset();
@@ -113,16 +114,27 @@ void Deliverer::give_surplus_back(Channel& channel, std::size_t share) {
     give_back(surplus);
 }
 
-// What came of its transaction is seen when it is taken again.
-void Deliverer::give_doubtful_back() {
-    std::vector<HeldPtr> doubtful;
+// What came of a transaction is seen when its partition is taken again; a handler that does not
+// return has others deliver its own.
+void Deliverer::give_up_some() {
+    std::vector<HeldPtr> some;
     {
         const std::lock_guard lock{mutex_};
         for (const auto& [partition, held] : held_)
-            if (held->in_doubt && !held->lost) doubtful.push_back(held);
-        if (!doubtful.empty()) own_at_ = Time{};
+            if (held->gives_up && !held->lost) some.push_back(held);
+        if (!some.empty()) own_at_ = Time{};
     }
-    give_back(doubtful);
+    give_back(some);
+}
+
+// Those that it has lost, and whose handlers have not returned: nobody here could deliver them.
+std::vector<std::int32_t> Deliverer::busy_ones(const Channel& channel) {
+    const std::lock_guard lock{mutex_};
+    std::vector<std::int32_t> busy;
+    for (const auto& [partition, held] : held_)
+        if (held->channel == &channel && held->lost && held->is_busy())
+            busy.push_back(partition.index);
+    return busy;
 }
 
 // They are ours until the store has heard of it: a call that fails is made again.
@@ -153,6 +165,7 @@ void Deliverer::end_work() noexcept {
         log(LogLevel::warning,
             fmt::format("partitions are given back by their lease: {}", e.what()));
     }
+    log_now();
     const std::lock_guard lock{mutex_};
     std::erase_if(held_, [](const auto& entry) { return !entry.second->is_busy(); });
 }

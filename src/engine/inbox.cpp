@@ -17,16 +17,16 @@ namespace {
 class Applying : public std::enable_shared_from_this<Applying> {
 public:
     Applying(std::span<const detail::Arrived> all, const InboxSubscriber::Apply& apply)
-        : all_(all), apply_(apply), left_(all.size()), errors_(all.size()) {
+        : all_(all), apply_(apply), left_(all.size()), fates_(all.size()) {
         for (std::size_t at = 0; at < all.size(); ++at)
             chains_[all[at].received.id].at.push_back(at);
     }
 
-    /// The error of each, when all are over.
-    const std::vector<std::exception_ptr>& wait() {
+    /// That of each, when all are over.
+    std::vector<InboxSubscriber::Fate>& wait() {
         for (auto& [id, chain] : chains_) go_on(chain);
         over_.wait_for(base::for_ever);
-        return errors_;
+        return fates_;
     }
 
 private:
@@ -63,33 +63,34 @@ private:
             auto posted = json::decode<records::Posted>(all_[at].payload);
             if (posted.input_id.empty()) posted.input_id = all_[at].received.key;
             apply_(std::move(posted), all_[at].received,
-                   [self = shared_from_this(), &chain](std::exception_ptr error) {
-                       self->ended(chain, std::move(error));
+                   [self = shared_from_this(), &chain](InboxSubscriber::Fate fate) {
+                       self->ended(chain, std::move(fate));
                    });
         } catch (...) {
-            ended(chain, std::current_exception());
+            ended(chain, {.error = std::current_exception()});
         }
     }
 
-    void ended(Chain& chain, std::exception_ptr error) {
+    void ended(Chain& chain, InboxSubscriber::Fate fate) {
+        const bool failed = fate.error != nullptr;
         {
             const std::lock_guard lock{mutex_};
             // Those behind one that failed wait for it.
-            const std::size_t until = error ? chain.at.size() : chain.next + 1;
+            const std::size_t until = failed ? chain.at.size() : chain.next + 1;
             for (; chain.next < until; ++chain.next) {
-                errors_[chain.at[chain.next]] = error;
+                fates_[chain.at[chain.next]] = fate;
                 --left_;
             }
             if (left_ == 0) over_.set();
         }
-        if (!error) go_on(chain);
+        if (!failed) go_on(chain);
     }
 
     const std::span<const detail::Arrived> all_;
     const InboxSubscriber::Apply& apply_;
     std::mutex mutex_;
     std::size_t left_;
-    std::vector<std::exception_ptr> errors_;
+    std::vector<InboxSubscriber::Fate> fates_;
     std::map<std::string, Chain> chains_;
     base::Latch over_;
 };
@@ -110,8 +111,11 @@ private:
 // done; those behind it that were applied are applied again, and found to be.
 void InboxSubscriber::handle(detail::Arrivals& arrivals) {
     const auto applying = std::make_shared<Applying>(arrivals.all, apply_);
-    for (const auto& error : applying->wait()) {
-        if (error) rethrow(error);
+    for (auto& fate : applying->wait()) {
+        if (fate.error) rethrow(fate.error);
+        if (fate.rejected)
+            arrivals.buried.push_back(
+                {.at = arrivals.taken, .reason = std::move(*fate.rejected), .rejected = true});
         arrivals.done = ++arrivals.taken;
     }
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <pawl/detail/subscriber.hpp>
 #include <string>
 
@@ -13,8 +14,13 @@ namespace pawl::engine {
 /// A handler of batches. Each input has an id, so what is applied again changes nothing.
 class InboxSubscriber final : public detail::Subscriber {
 public:
-    /// Called with an error, or with none, from any thread.
-    using Applied = std::function<void(std::exception_ptr)>;
+    /// What came of one: nothing, if it was applied.
+    struct Fate {
+        std::exception_ptr error;             ///< it is tried again, or buried
+        std::optional<std::string> rejected;  ///< it was refused for this reason
+    };
+    /// Called from any thread.
+    using Applied = std::function<void(Fate)>;
     /// Begins to apply one. Throws if it can't be.
     using Apply = std::function<void(records::Posted posted, const Received& received, Applied)>;
     explicit InboxSubscriber(Apply apply) : apply_(std::move(apply)) {}

@@ -17,6 +17,12 @@ constexpr std::string_view reserved = "pawl.";
 void check(const store::Message& message, std::size_t payload_limit) {
     base::check_id("name of a channel", message.channel);
     base::check_optional_id("key of a message", message.key);
+    base::check_optional_id("deduplication key of a message", message.once);
+    if (!message.once.empty() && message.once_for <= Duration::zero())
+        throw Error{Code::invalid,
+                    fmt::format("a message to channel \"{}\" is to be there once for no time at "
+                                "all: once_for is positive",
+                                message.channel)};
     base::check_optional_id("type of a message", message.type);
     base::check_optional_id("recipient of a message", message.recipient);
     base::check_optional_id("schema of a message", message.schema);
@@ -52,8 +58,12 @@ void check_partitions(std::string_view channel, int partitions) {
                                                channel, partitions, store::most_partitions)};
 }
 
-Uuid OutgoingBuffer::add(store::Message message) {
+void OutgoingBuffer::check_open() const {
     if (closed_) throw Error{Code::misuse, "the transaction is over"};
+}
+
+Uuid OutgoingBuffer::add(store::Message message) {
+    check_open();
     message.id = options_.fresh_id();
     check(message, options_.payload_limit);
     messages_.push_back(std::move(message));
@@ -72,6 +82,8 @@ Uuid OutgoingBuffer::publish(detail::OutgoingMessage from) {
     message.key = std::move(options.key);
     message.partition = options.partition;
     message.deliver_after = options.deliver_after;
+    message.once = std::move(options.once);
+    message.once_for = options.once_for;
     message.type = std::move(options.type);
     message.recipient = std::move(options.recipient);
     message.schema = std::move(options.schema);
@@ -86,6 +98,8 @@ Uuid OutgoingBuffer::publish(detail::OutgoingMessage from) {
 void OutgoingBuffer::post(detail::OutgoingInput input) {
     base::check_id("instance id", input.id);
     base::check_optional_id("input id", input.options.input_id);
+    auto& posted = posted_[input.type];
+    if (options_.before_post) options_.before_post(input.type, posted);
     store::Message message;
     message.channel = inbox_channel(input.type);
     message.key = input.id;
@@ -99,6 +113,15 @@ void OutgoingBuffer::post(detail::OutgoingInput input) {
                                      .starts = input.starts,
                                      .input = {std::move(input.input)}});
     add(std::move(message));
+    ++posted;
+}
+
+detail::OnceKey OutgoingBuffer::once(std::string_view consumer, std::string_view id) {
+    check_open();
+    base::check_id("id of what is done once", id);
+    auto scope = fmt::format("{}once.{}", reserved, consumer);
+    base::check_id("name of a consumer", consumer.empty() ? consumer : scope);
+    return {.scope = std::move(scope), .id = std::string{id}, .token = options_.fresh_id()};
 }
 
 void OutgoingBuffer::add_to(store::Commit& commit) const {

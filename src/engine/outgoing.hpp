@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <pawl/detail/outgoing.hpp>
 #include <vector>
 
@@ -21,11 +22,14 @@ public:
     struct Options {
         std::size_t payload_limit = 0;
         std::function<Uuid()> fresh_id;
+        /// Before an input for this type is posted, behind so many others of it; may throw.
+        std::function<void(const std::string& type, std::size_t others)> before_post = {};
     };
     explicit OutgoingBuffer(Options options) : options_(std::move(options)) {}
 
     Uuid publish(detail::OutgoingMessage message) override;
     void post(detail::OutgoingInput input) override;
+    detail::OnceKey once(std::string_view consumer, std::string_view id) override;
 
     bool empty() const { return messages_.empty(); }
     /// From now on everything is refused (misuse): the transaction is over.
@@ -33,10 +37,12 @@ public:
     void add_to(store::Commit& commit) const;
 
 private:
+    void check_open() const;
     Uuid add(store::Message message);
 
     Options options_;
     std::vector<store::Message> messages_;
+    std::map<std::string, std::size_t> posted_;  ///< inputs of each type
     bool closed_ = false;
 };
 

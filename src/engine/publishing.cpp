@@ -16,8 +16,11 @@ namespace {
 constexpr Duration patience = std::chrono::seconds{30};
 
 engine::OutgoingBuffer buffer_of(engine::Core& core) {
-    return engine::OutgoingBuffer{{.payload_limit = core.options().payload_limit,
-                                   .fresh_id = [&core] { return core.fresh_id(); }}};
+    return engine::OutgoingBuffer{
+        {.payload_limit = core.options().payload_limit,
+         .fresh_id = [&core] { return core.fresh_id(); },
+         .before_post = [&core](const std::string& type,
+                                std::size_t others) { core.inbox_limit().check(type, others); }}};
 }
 
 }  // namespace
@@ -138,6 +141,19 @@ std::vector<PartitionDepth> Engine::partitions(std::string_view channel) {
     return all;
 }
 
+ChannelStatistics Engine::statistics(std::string_view channel) {
+    ChannelStatistics now;
+    now.at = impl_->store().now();
+    for (const auto& partition : partitions(channel)) {
+        now.delivered += partition.sequence;
+        now.waiting += partition.waiting;
+        now.lag = std::max(now.lag, partition.lag);
+        if (partition.stopped) ++now.stopped;
+    }
+    now.published = now.delivered + now.waiting;
+    return now;
+}
+
 namespace {
 
 store::DeadMessageFilter filter_of(const DeadMessageQuery& query) {
@@ -191,6 +207,12 @@ std::vector<DeadMessage> Engine::replay_dead_messages(const DeadMessageQuery& qu
                                                       Duration deadline) {
     auto& store = impl_->store();
     return shown(store.outbox().reprocess(filter_of(query), store.now() + deadline));
+}
+
+std::int64_t Engine::redeliver_dead_messages(const DeadMessageQuery& query) {
+    const auto count = impl_->store().outbox().redeliver(filter_of(query));
+    if (count > 0) impl_->core->published();
+    return count;
 }
 
 std::int64_t Engine::resolve_dead_messages(const std::vector<std::int64_t>& numbers) {

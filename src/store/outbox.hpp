@@ -58,6 +58,7 @@ struct Burial {
     std::int64_t sequence = 0;
     std::int32_t attempts = 0;
     std::string reason;
+    bool rejected = false;  ///< nothing is to be done about it
 };
 
 /// What the owner of a partition has done, and what it wants next.
@@ -99,6 +100,7 @@ enum class DeadStatus : std::uint8_t {
     reprocessing = 1,  ///< somebody has taken it, until a time
     resolved = 2,
     discarded = 3,
+    rejected = 4,  ///< so it died
 };
 
 struct DeadMessage {
@@ -137,8 +139,13 @@ public:
     /// nothing is changed then.
     virtual bool repartition(const std::string& channel, std::int32_t partitions) = 0;
 
-    /// The session takes part in delivering the channel, and takes what is free of its share.
-    virtual Ownership own(const Claim& claim, const std::string& channel) = 0;
+    /// The session takes part in delivering the channel, and takes what is free of its share, those
+    /// in `except` excepted.
+    virtual Ownership own(const Claim& claim, const std::string& channel,
+                          std::span<const std::int32_t> except) = 0;
+    Ownership own(const Claim& claim, const std::string& channel) {
+        return own(claim, channel, {});
+    }
     /// Gives partitions back. Lost fences are ignored.
     virtual void disown(std::span<const Partition> partitions, Fence fence) = 0;
     /// When the first message of each is due, those that have numbers among them: a time that has
@@ -161,7 +168,10 @@ public:
     /// there is one). Returns how many.
     virtual std::int64_t settle_dead(std::span<const std::int64_t> positions, DeadStatus status,
                                      const std::string& reason) = 0;
-    /// Removes up to `limit` that were resolved or discarded and died before `before`.
+    /// Those that are pending are published again, as the last of their partition, and resolved.
+    /// Returns how many.
+    virtual std::int64_t redeliver(const DeadMessageFilter& filter) = 0;
+    /// Removes up to `limit` that were resolved, discarded or rejected and died before `before`.
     virtual std::int64_t clean_up_dead(Time before, std::size_t limit) = 0;
 
 protected:

@@ -183,6 +183,9 @@ struct Message {
     Payload payload;
     Envelope envelope;
     std::optional<Time> deliver_after;
+    /// Not empty: it is dropped if the channel got one with this for less than `once_for` before.
+    std::string once;
+    Duration once_for{0};
     Time at{};
 };
 

@@ -44,7 +44,7 @@ CREATE TABLE pawl_dead_message (
     part         INTEGER NOT NULL,
     sequence     INTEGER NOT NULL,
     attempts     INTEGER NOT NULL,
-    status       INTEGER NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded
+    status       INTEGER NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded, 4 rejected
     until        INTEGER,                    -- of status 1
     died_at      INTEGER NOT NULL,
     at           INTEGER NOT NULL,
@@ -209,6 +209,15 @@ CREATE TABLE pawl_name (
     ref  INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
 );
+CREATE TABLE pawl_once (
+    scope INTEGER NOT NULL,                  -- pawl_name: the channel or the consumer
+    id    BLOB NOT NULL,
+    at    INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    token BLOB NOT NULL,                     -- of whoever was first
+    PRIMARY KEY (scope, id)
+) WITHOUT ROWID;
+CREATE INDEX pawl_once_until ON pawl_once (until);
 CREATE TABLE pawl_partition (
     channel  INTEGER NOT NULL,
     part     INTEGER NOT NULL,

@@ -353,55 +353,68 @@ TEST_P(Messages, ArePublishedByDecisions) {
     EXPECT_THAT(correlations, ElementsAre("c1", "c2"));
 }
 
-class SharedMessages : public SharedEngineTest {};
-INSTANTIATE_TEST_SUITE_P(Stores, SharedMessages, shared_stores(), name_of);
-
-TEST_P(SharedMessages, WaitForAHandlerThatHasThemStill) {
-    struct Calls {
-        int begun = 0;
-        int at_once = 0;
-        int most = 0;
-        bool released = false;
-        int asked_to_stop = 0;
-        int others = 0;
-    };
-    Watched<Calls> calls;
-    const auto engine = open(Options{});
+TEST_P(Messages, ThatDiedAreDeliveredOnceMore) {
+    bool broken = true;
+    std::vector<std::string> keys;
     engine->subscribe("notes",
-                      [&](const Note&, const Received& received) {
-                          calls.change([](Calls& all) {
-                              ++all.begun;
-                              all.most = std::max(all.most, ++all.at_once);
-                          });
-                          calls.wait([](const Calls& all) { return all.released; });
-                          calls.change([&](Calls& all) {
-                              --all.at_once;
-                              all.asked_to_stop += received.stop.stop_requested();
-                          });
+                      [&](const Note& note, const Received& received) {
+                          if (broken && note.text != "good") throw Permanent("broken");
+                          seen.push_back(note.text);
+                          keys.push_back(received.key);
                       },
-                      {.partitions = 1});
-    engine->subscribe("others", [&](const Note&) { calls.change([](auto& all) { ++all.others; }); },
-                      {.partitions = 1});
-    engine->start();
-    engine->publish("notes", Note{"slow"});
-    ASSERT_TRUE(calls.wait([](const Calls& all) { return all.begun == 1; }));
-    const auto owner = "SELECT min(session) FROM pawl_partition";
-    const auto before = place().ask(owner);
-    // As somebody does who finds that its lease has passed.
-    open_store()->close_session(std::stoll(before));
-    ASSERT_TRUE(eventually([&] { return place().ask(owner) != before; })) << "taken again";
-    for (int i = 1; i <= 3; ++i) {
-        engine->publish("others", Note{"quick"});
-        ASSERT_TRUE(calls.wait([&](const Calls& all) { return all.others >= i; }));
-    }
-    EXPECT_EQ(calls.get().begun, 1);
-    calls.change([](Calls& all) { all.released = true; });
-    EXPECT_TRUE(calls.wait([](const Calls& all) { return all.begun == 2 && all.at_once == 0; }))
-        << "what it said in the end does not count";
-    EXPECT_EQ(calls.get().most, 1);
-    EXPECT_EQ(calls.get().asked_to_stop, 1);
-    EXPECT_TRUE(eventually([&] { return engine->partitions("notes")[0].sequence == 1; }));
-    EXPECT_TRUE(engine->stop());
+                      {.partitions = 3});
+    const auto bad = engine->publish("notes", Note{"bad"}, keyed("k"));
+    const auto placed = engine->publish("notes", Note{"placed"}, {.partition = 2});
+    engine->publish("notes", Note{"good"}, keyed("k"));
+    engine->run_until_idle();
+    EXPECT_EQ(engine->delivered(bad), MessageStatus::dead);
+    broken = false;
+    EXPECT_EQ(engine->redeliver_dead_messages({.reason = "other"}), 0);
+    EXPECT_EQ(engine->redeliver_dead_messages({.channel = "notes"}), 2);
+    EXPECT_EQ(engine->redeliver_dead_messages({.channel = "notes"}), 0) << "once";
+    EXPECT_EQ(engine->delivered(bad), MessageStatus::waiting);
+    engine->run_until_idle();
+    EXPECT_THAT(seen, ::testing::UnorderedElementsAre("good", "bad", "placed"));
+    EXPECT_THAT(keys, ::testing::IsSupersetOf({bad.text(), placed.text()})) << "the same ids";
+    EXPECT_EQ(engine->delivered(bad), MessageStatus::delivered);
+    EXPECT_EQ(engine->count_dead_messages({.status = DeadMessageStatus::resolved}), 2);
+}
+
+TEST_P(Messages, AreCountedAndMeasured) {
+    engine->subscribe("notes", [](const Note&) {}, {.partitions = 2});
+    engine->publish_all("notes", std::vector<Note>(10));
+    clock.advance(2s);
+    const auto before = engine->statistics("notes");
+    EXPECT_EQ(before.published, 10);
+    EXPECT_EQ(before.waiting, 10);
+    EXPECT_EQ(before.delivered, 0);
+    EXPECT_EQ(before.lag, 2s);
+    engine->run_until_idle();
+    engine->publish_all("notes", std::vector<Note>(4));
+    clock.advance(2s);
+    const auto after = engine->statistics("notes");
+    EXPECT_EQ(after.delivered, 10);
+    EXPECT_EQ(after.waiting, 4);
+    EXPECT_EQ(rates(before, after).delivered, 5);
+    EXPECT_EQ(rates(before, after).published, 2);
+    EXPECT_EQ(rates(after, after).published, 0);
+    EXPECT_EQ(engine->statistics("nothing").published, 0);
+}
+
+TEST_P(Messages, ThatAreForLaterAgeFromThen) {
+    int calls = 0;
+    engine->subscribe("notes",
+                      [&](const Note&) {
+                          if (++calls == 1) throw std::runtime_error("not yet");
+                      },
+                      {.policy = {.age = 1h, .base = 1s}});
+    const auto id =
+        engine->publish("notes", Note{"x"}, {.deliver_after = clock.now() + std::chrono::days{1}});
+    advance(*engine, std::chrono::days{1} + 1min);
+    EXPECT_EQ(calls, 1);
+    advance(*engine, 1min);
+    EXPECT_EQ(calls, 2);
+    EXPECT_EQ(engine->delivered(id), MessageStatus::delivered);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 /// What a transaction gives to the engine beside the user's own SQL.
 #pragma once
 
+#include <pawl/detail/sql.hpp>
 #include <pawl/json.hpp>
 #include <pawl/options.hpp>
 #include <pawl/outbox.hpp>
@@ -53,6 +54,8 @@ class Outgoing {
 public:
     virtual Uuid publish(OutgoingMessage message) = 0;
     virtual void post(OutgoingInput input) = 0;
+    /// What is asked of the database when a consumer wants to know whether it is the first.
+    virtual OnceKey once(std::string_view consumer, std::string_view id) = 0;
 
 protected:
     ~Outgoing() = default;

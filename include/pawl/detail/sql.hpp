@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <pawl/time.hpp>
+#include <pawl/uuid.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -27,12 +28,22 @@ struct SqlResult {
     std::vector<SqlValue> values;      ///< row after row
 };
 
+/// What must not happen twice.
+struct OnceKey {
+    std::string scope;
+    std::string id;
+    Uuid token;  ///< of whoever asks
+};
+
 /// A transaction that is open.
 class SqlSession {
 public:
     /// Runs one statement. Throws pawl::Error; then nothing of the transaction can be committed any
     /// more.
     virtual SqlResult run(std::string_view sql, const std::vector<SqlValue>& values) = 0;
+    /// Whether nobody who committed has asked this before, by another token. It is remembered for
+    /// so long if this commits. Throws as `run` does.
+    virtual bool is_first(const OnceKey& once, Duration window) = 0;
 
 protected:
     ~SqlSession() = default;

@@ -31,12 +31,19 @@ T decoded(std::string_view payload) {
     }
 }
 
+/// A message that is never delivered again.
+struct Buried {
+    std::size_t at = 0;
+    std::string reason;
+    bool rejected = false;  ///< an input that its instance took and refused
+};
+
 /// The messages that a handler of batches works through, and its word on them.
 struct Arrivals {
     std::span<const Arrived> all;
     std::size_t taken = 0;  ///< by `next`
     std::size_t done = 0;   ///< acknowledged or buried
-    std::vector<std::pair<std::size_t, std::string>> buried;
+    std::vector<Buried> buried;
 };
 
 }  // namespace detail
@@ -66,7 +73,7 @@ public:
     void ack() { arrivals_->done = arrivals_->taken; }
     /// The message that `next` returned last is never delivered again, those before it are done.
     void bury(std::string reason) {
-        arrivals_->buried.emplace_back(arrivals_->taken - 1, std::move(reason));
+        arrivals_->buried.push_back({.at = arrivals_->taken - 1, .reason = std::move(reason)});
         ack();
     }
     std::size_t remaining() const { return arrivals_->all.size() - arrivals_->taken; }

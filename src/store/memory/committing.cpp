@@ -258,6 +258,11 @@ void write_commit(State& state, Time now, const Commit& commit, Answer& answer) 
         state.inbox.push_back(std::move(row));
     }
     for (Message message : commit.messages) {
+        if (!message.once.empty()) {
+            auto& until = state.once[{message.channel, message.once}];
+            if (until > now) continue;
+            until = now + message.once_for;
+        }
         message.partition = partition_of(state, message);
         message.position = ++state.last_message;
         message.at = now;

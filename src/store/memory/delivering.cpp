@@ -59,7 +59,8 @@ bool Delivering::is_live(SessionId session) const {
     return at != state_.sessions.end() && at->second.until > clock_.now();
 }
 
-Ownership Delivering::own(const Claim& claim, const std::string& channel) {
+Ownership Delivering::own(const Claim& claim, const std::string& channel,
+                          std::span<const std::int32_t> except) {
     const std::lock_guard lock{mutex_};
     Ownership got;
     const auto there = state_.channels.find(channel);
@@ -78,7 +79,9 @@ Ownership Delivering::own(const Claim& claim, const std::string& channel) {
         if (row.session == claim.session) got.held.push_back(partition.index);
     });
     of_channel([&](const Partition& partition, PartitionRow& row) {
-        if (got.held.size() >= got.share || is_live(row.session)) return;
+        if (got.held.size() >= got.share || is_live(row.session) ||
+            std::ranges::count(except, partition.index) > 0)
+            return;
         row.session = claim.session;
         row.fence = claim.fence;
         got.held.push_back(partition.index);
@@ -135,6 +138,7 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
             dead.attempts = burial.attempts;
             dead.reason = burial.reason;
             dead.died_at = now;
+            dead.status = burial.rejected ? DeadStatus::rejected : DeadStatus::pending;
         }
         for (const auto position : one.done) state_.messages.erase(position);
         row.sequence = one.sequence;
@@ -147,6 +151,7 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
         for (auto& [position, message] : state_.messages) {
             if (!is_in(message, one.partition)) continue;
             if (message.deliver_after && !(one.ripen && *message.deliver_after <= now)) continue;
+            if (message.deliver_after) message.at = *message.deliver_after;
             message.deliver_after.reset();
             if (answer.fetched.size() == one.fetch || std::ranges::count(one.left, position) > 0)
                 continue;
@@ -185,7 +190,8 @@ std::vector<Delivered> Delivering::delivered(std::span<const Uuid> messages) {
     for (const auto& id : messages) {
         found.push_back(Delivered::yes);
         for (const auto& [position, dead] : state_.dead_messages)
-            if (dead.message.id == id) found.back() = Delivered::dead;
+            if (dead.message.id == id && dead.status != DeadStatus::resolved)
+                found.back() = Delivered::dead;
         for (const auto& [position, message] : state_.messages)
             if (message.id == id) found.back() = Delivered::no;
     }
@@ -255,6 +261,27 @@ std::vector<DeadMessage> Delivering::reprocess(const DeadMessageFilter& filter, 
         row.until = until;
     }
     return found;
+}
+
+std::int64_t Delivering::redeliver(const DeadMessageFilter& filter) {
+    auto pending = filter;
+    pending.status = DeadStatus::pending;
+    const std::lock_guard lock{mutex_};
+    const auto found = find_dead(pending);
+    for (const auto& dead : found) {
+        state_.dead_messages.at(dead.message.position).status = DeadStatus::resolved;
+        Message message = dead.message;
+        // There may be other partitions than when it was published.
+        if (message.key.empty())
+            *message.partition %= declared(state_, message.channel, 0);
+        else
+            message.partition.reset();
+        message.partition = partition_of(state_, message);
+        message.position = ++state_.last_message;
+        message.at = clock_.now();
+        state_.messages.emplace(message.position, std::move(message));
+    }
+    return static_cast<std::int64_t>(found.size());
 }
 
 std::int64_t Delivering::settle_dead(std::span<const std::int64_t> positions, DeadStatus status,

@@ -21,7 +21,9 @@ public:
 
     std::int32_t declare(const std::string& channel, std::int32_t partitions) override;
     bool repartition(const std::string& channel, std::int32_t partitions) override;
-    Ownership own(const Claim& claim, const std::string& channel) override;
+    using Outbox::own;
+    Ownership own(const Claim& claim, const std::string& channel,
+                  std::span<const std::int32_t> except) override;
     void disown(std::span<const Partition> partitions, Fence fence) override;
     std::vector<std::optional<Time>> look(std::span<const Partition> partitions) override;
     std::vector<Advanced> advance(std::span<const Advance> all) override;
@@ -33,6 +35,7 @@ public:
     std::vector<DeadMessage> reprocess(const DeadMessageFilter& filter, Time until) override;
     std::int64_t settle_dead(std::span<const std::int64_t> positions, DeadStatus status,
                              const std::string& reason) override;
+    std::int64_t redeliver(const DeadMessageFilter& filter) override;
     std::int64_t clean_up_dead(Time before, std::size_t limit) override;
 
 private:

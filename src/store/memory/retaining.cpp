@@ -139,6 +139,16 @@ Vacuumed vacuum(State& state, Time now, const VacuumRequest& request) {
         count(std::erase_if(state.endings, [&, left = request.limit](const auto& entry) mutable {
             return entry.second.at < now - *request.endings_older_than && left > 0 && left--;
         }));
+    if (request.endings_older_than)
+        count(std::erase_if(
+            state.dead_messages, [&, left = request.limit](const auto& entry) mutable {
+                const DeadMessage& dead = entry.second;
+                return dead.status >= DeadStatus::resolved &&
+                       dead.died_at < now - *request.endings_older_than && left > 0 && left--;
+            }));
+    count(std::erase_if(state.once, [&, left = request.limit](const auto& entry) mutable {
+        return entry.second <= now && left > 0 && left--;
+    }));
     if (request.dead_letters_older_than)
         count(remove_dead_letters(state, now - *request.dead_letters_older_than, request.limit));
     if (request.finished_older_than)

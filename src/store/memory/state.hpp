@@ -59,6 +59,7 @@ struct State {
     std::map<Partition, PartitionRow> partitions;
     std::set<std::pair<std::string, SessionId>> subscribers;  ///< of a channel
     std::map<std::int64_t, DeadMessage> dead_messages;
+    std::map<std::pair<std::string, std::string>, Time> once;  ///< of a channel: until when
     ItemId last_item = 0;
     SessionId last_session = 0;
     std::int64_t last_inbox = 0;

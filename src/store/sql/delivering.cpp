@@ -44,7 +44,8 @@ public:
         for (const auto position : one.done) done.add({position});
         for (const auto& burial : one.buried)
             buried.add(
-                {burial.position, burial.sequence, burial.attempts, text(burial.reason), now_});
+                {burial.position, burial.sequence, burial.attempts, text(burial.reason), now_,
+                 static_cast<int>(burial.rejected ? DeadStatus::rejected : DeadStatus::pending)});
     }
     void move(Ref channel, const Advance& one, const std::vector<Message>& fetched) {
         auto positions = one.left;
@@ -119,7 +120,8 @@ bool Delivering::repartition(const std::string& channel, std::int32_t partitions
     return changed;
 }
 
-Delivering::Owners Delivering::owners(Connection& connection, Ref ref, SessionId session) {
+Delivering::Owners Delivering::owners(Connection& connection, Ref ref, SessionId session,
+                                      std::span<const std::int32_t> except) {
     const Time now = database_.now();
     Owners owners;
     std::int64_t processes = 0;
@@ -134,7 +136,7 @@ Delivering::Owners Delivering::owners(Connection& connection, Ref ref, SessionId
         const auto part = static_cast<std::int32_t>(row.number(0));
         if (row.number(1) == session)
             owners.held.push_back(part);
-        else if (row.number(2) == 0)
+        else if (row.number(2) == 0 && std::ranges::count(except, part) == 0)
             ++owners.free;
     });
     owners.share = static_cast<std::size_t>((partitions + processes - 1) / processes);
@@ -142,12 +144,13 @@ Delivering::Owners Delivering::owners(Connection& connection, Ref ref, SessionId
 }
 
 // Mostly nothing has changed, and nobody waits for a turn to write.
-Ownership Delivering::own(const Claim& claim, const std::string& channel) {
+Ownership Delivering::own(const Claim& claim, const std::string& channel,
+                          std::span<const std::int32_t> except) {
     Ownership got;
     const bool is_settled = in_read(database_, [&](Connection& connection) {
         const auto ref = find(connection, channel);
         if (!ref) return true;
-        const auto owners = this->owners(connection, *ref, claim.session);
+        const auto owners = this->owners(connection, *ref, claim.session, except);
         got.share = owners.share;
         got.held = owners.held;
         return owners.subscribed && (owners.free == 0 || owners.held.size() >= owners.share);
@@ -168,18 +171,20 @@ Ownership Delivering::own(const Claim& claim, const std::string& channel) {
         connection.run(sql_.partitions.add, parts);
         connection.run(sql_.subscribers.add, {ref, claim.session});
         connection.run(sql_.subscribers.forget, {ref});
-        const auto owners = this->owners(connection, ref, claim.session);
+        const auto owners = this->owners(connection, ref, claim.session, except);
         Ownership taken{.held = owners.held, .share = owners.share};
         if (owners.held.size() >= owners.share) return taken;
         std::vector<std::int32_t> free;
-        connection.query(
-            sql_.partitions.free,
-            {ref, database_.now(), static_cast<std::int64_t>(owners.share - owners.held.size())},
-            [&](const Row& row) {
-                const auto part = static_cast<std::int32_t>(row.number(0));
-                // Its own, if its lease has passed and nobody noticed.
-                if (std::ranges::count(owners.held, part) == 0) free.push_back(part);
-            });
+        const auto most = owners.share - owners.held.size();
+        connection.query(sql_.partitions.free,
+                         {ref, database_.now(), static_cast<std::int64_t>(most + except.size())},
+                         [&](const Row& row) {
+                             const auto part = static_cast<std::int32_t>(row.number(0));
+                             if (free.size() == most || std::ranges::count(except, part) > 0)
+                                 return;
+                             // Its own, if its lease has passed and nobody noticed.
+                             if (std::ranges::count(owners.held, part) == 0) free.push_back(part);
+                         });
         Rows rows;
         for (const auto part : free) rows.add({ref, part, claim.session, claim.fence});
         connection.run(sql_.partitions.take, rows);
@@ -428,31 +433,63 @@ std::int64_t Delivering::count_dead(const DeadMessageFilter& filter) {
     });
 }
 
+std::vector<DeadMessage> Delivering::lock_pending(Connection& connection,
+                                                  DeadMessageFilter filter) {
+    filter.status = DeadStatus::pending;
+    auto found = find_dead(connection, filter);
+    Rows positions;
+    for (const auto& dead : found) positions.add({dead.message.position});
+    // Somebody may have taken them since they were found.
+    const Time now = database_.now();
+    std::vector<bool> is_free(found.size());
+    connection.query(sql_.dead_messages.lock, positions, [&](std::size_t key, const Row& row) {
+        is_free[key] = row.number(0) == 0 || (row.number(0) == 1 && row.time(1) <= now);
+    });
+    std::vector<DeadMessage> locked;
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (is_free[i]) locked.push_back(std::move(found[i]));
+    return locked;
+}
+
 std::vector<DeadMessage> Delivering::reprocess(const DeadMessageFilter& filter, Time until) {
-    auto pending = filter;
-    pending.status = DeadStatus::pending;
     return in_write(database_, Purpose::group, [&](Connection& connection) {
-        const Time now = database_.now();
-        auto found = find_dead(connection, pending);
-        Rows positions;
-        for (const auto& dead : found) positions.add({dead.message.position});
-        // Somebody may have taken them since they were found.
-        std::vector<bool> is_free(found.size());
-        connection.query(sql_.dead_messages.lock, positions, [&](std::size_t key, const Row& row) {
-            is_free[key] = row.number(0) == 0 || (row.number(0) == 1 && row.time(1) <= now);
-        });
+        auto taken = lock_pending(connection, filter);
         Rows rows;
-        std::vector<DeadMessage> taken;
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            if (!is_free[i]) continue;
-            rows.add({found[i].message.position, until});
-            found[i].status = DeadStatus::reprocessing;
-            found[i].until = until;
-            taken.push_back(std::move(found[i]));
+        for (auto& dead : taken) {
+            rows.add({dead.message.position, until});
+            dead.status = DeadStatus::reprocessing;
+            dead.until = until;
         }
         connection.run(sql_.dead_messages.reprocess, rows);
         return taken;
     });
+}
+
+std::int64_t Delivering::redeliver(const DeadMessageFilter& filter) {
+    const auto count = in_write(database_, Purpose::group, [&](Connection& connection) {
+        auto taken = lock_pending(connection, filter);
+        Rows settled, messages;
+        for (auto& dead : taken) {
+            Message& message = dead.message;
+            settled.add({message.position, static_cast<int>(DeadStatus::resolved), Value{}});
+            const Ref channel = *find(connection, message.channel);
+            std::int32_t partitions = 1;
+            connection.query(sql_.channels.lock, {channel}, [&](const Row& row) {
+                partitions = static_cast<std::int32_t>(row.number(0));
+            });
+            // There may be others than when it was published.
+            if (message.key.empty())
+                *message.partition %= partitions;
+            else
+                message.partition.reset();
+            add_message(messages, channel, message, database_.now());
+        }
+        connection.run(sql_.dead_messages.settle, settled);
+        connection.run(sql_.messages.add, messages);
+        return static_cast<std::int64_t>(taken.size());
+    });
+    if (count > 0) database_.announce();
+    return count;
 }
 
 std::int64_t Delivering::settle_dead(std::span<const std::int64_t> positions, DeadStatus status,

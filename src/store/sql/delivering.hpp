@@ -22,7 +22,9 @@ public:
     std::int32_t declare(const std::string& channel, std::int32_t partitions) override;
     bool repartition(const std::string& channel, std::int32_t partitions) override;
 
-    Ownership own(const Claim& claim, const std::string& channel) override;
+    using Outbox::own;
+    Ownership own(const Claim& claim, const std::string& channel,
+                  std::span<const std::int32_t> except) override;
     void disown(std::span<const Partition> partitions, Fence fence) override;
     std::vector<std::optional<Time>> look(std::span<const Partition> partitions) override;
     std::vector<Advanced> advance(std::span<const Advance> all) override;
@@ -38,6 +40,7 @@ public:
     std::vector<DeadMessage> reprocess(const DeadMessageFilter& filter, Time until) override;
     std::int64_t settle_dead(std::span<const std::int64_t> positions, DeadStatus status,
                              const std::string& reason) override;
+    std::int64_t redeliver(const DeadMessageFilter& filter) override;
     std::int64_t clean_up_dead(Time before, std::size_t limit) override;
 
 private:
@@ -47,7 +50,8 @@ private:
         std::size_t share = 0;
         bool subscribed = false;
     };
-    Owners owners(Connection& connection, Ref ref, SessionId session);
+    Owners owners(Connection& connection, Ref ref, SessionId session,
+                  std::span<const std::int32_t> except);
     std::optional<Ref> find(Connection& connection, const std::string& channel);
     std::int32_t declare_in(Connection& connection, Ref ref, std::int32_t partitions);
     std::vector<OwnedPartition> read(Connection& connection, Ref ref, const std::string& channel,
@@ -57,6 +61,7 @@ private:
     /// Of the statements that filter dead messages; nothing if there can be none.
     std::optional<Rows> parameters(Connection& connection, const DeadMessageFilter& filter,
                                    std::int64_t limit);
+    std::vector<DeadMessage> lock_pending(Connection& connection, DeadMessageFilter filter);
     std::vector<DeadMessage> find_dead(Connection& connection, const DeadMessageFilter& filter);
 
     Database& database_;

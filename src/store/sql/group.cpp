@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "store/sql/records.hpp"
 
 namespace pawl::store::sql {
 
@@ -22,6 +23,7 @@ void Group::clear() {
     sessions_.clear();
     recognised_.clear();
     new_channels_.clear();
+    once_messages_.clear();
     rows_.clear();
 }
 
@@ -248,20 +250,14 @@ void Group::count_mail(const InboxRow& row, GroupRun& run) {
 
 void Group::accept_messages(const Commit& commit) {
     for (const auto& message : commit.messages) {
-        const Envelope& envelope = message.envelope;
         const Ref channel = words_.name(*connection_, message.channel);
         if (!channels_.contains(channel) && std::ranges::count(new_channels_, channel) == 0)
             new_channels_.push_back(channel);
         numbers_->next(*connection_, Number::message);  // who watches the counter sees it
-        rows_.messages.add({channel, message.partition ? Value{*message.partition} : Value{},
-                            partition_hash(message), run_.now,
-                            message.deliver_after ? Value{*message.deliver_after} : Value{0},
-                            static_cast<int>(message.payload.encoding), bytes(message.id),
-                            given_bytes(message.key), given_text(message.type),
-                            given_text(message.recipient), given_text(message.schema),
-                            given_bytes(envelope.causation), given_text(envelope.correlation),
-                            given_text(envelope.conversation), given_text(envelope.tenant),
-                            given_text(envelope.trace), bytes(message.payload.bytes)});
+        if (message.once.empty())
+            add_message(rows_.messages, channel, message, run_.now);
+        else
+            once_messages_.emplace_back(channel, &message);
     }
 }
 

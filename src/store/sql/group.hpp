@@ -79,6 +79,7 @@ private:
     void read_sessions();
     void read_written();
     bool has_settled(const Commit& commit) const;
+    bool has_published(const Commit& commit);
     void lock_items_together();
     void presume_guards();
     void presume_items();
@@ -127,6 +128,7 @@ private:
     void write_new_items();
     void write_inbox();
     void write_mail();
+    void write_messages();
     void write_unique_keys();
 
     const Statements& sql_;
@@ -134,6 +136,7 @@ private:
     InstanceRefs& refs_;
     DeclaredChannels& channels_;
     std::vector<Ref> new_channels_;
+    std::vector<std::pair<Ref, const Message*>> once_messages_;
     std::unique_ptr<Numbers> numbers_;
     Connection* connection_ = nullptr;
     Run run_;

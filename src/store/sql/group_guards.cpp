@@ -254,6 +254,15 @@ bool Group::has_settled(const Commit& commit) const {
     return true;
 }
 
+// What was delivered meanwhile is not seen, and is published again: at least once.
+bool Group::has_published(const Commit& commit) {
+    if (commit.messages.empty() || !commit.settlements.empty()) return false;
+    bool found = false;
+    connection_->query(sql_.messages.find, {bytes(commit.messages.front().id)},
+                       [&](const Row&) { found = true; });
+    return found;
+}
+
 // Of a group that was sent before: Commits whose first event stands where it would have been
 // written were written, whatever has happened to their instance since.
 void Group::read_written() {
@@ -262,7 +271,7 @@ void Group::read_written() {
     std::vector<const Commit*> asked;
     for (const auto& commit : run_.commits) {
         if (!commit.append || commit.append->events.empty()) {
-            if (has_settled(commit))
+            if (has_settled(commit) || has_published(commit))
                 recognised_[&commit] = {.fate = Fate::committed,
                                         .version = commit.append ? commit.append->expected : 0};
             continue;

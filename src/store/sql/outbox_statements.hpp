@@ -80,7 +80,8 @@ inline constexpr Statements::Messages standard_messages{
         "m.payload, m.id, m.part FROM pawl_message m WHERE m.position = $1",
     .remove = "DELETE FROM pawl_message WHERE position = $1",
     .ripen =
-        "UPDATE pawl_message SET due_at = 0 WHERE channel = $1 AND part = $2 AND due_at > 0 "
+        "UPDATE pawl_message SET at = due_at, due_at = 0 WHERE channel = $1 AND part = $2 AND "
+        "due_at > 0 "
         "AND due_at <= $3",
     .first_due =
         "SELECT due_at FROM pawl_message WHERE channel = $1 AND part = $2 ORDER BY due_at "
@@ -94,10 +95,10 @@ inline constexpr Statements::DeadMessages standard_dead_messages{
     .bury =
         "INSERT INTO pawl_dead_message (position, channel, part, at, encoding, id, "
         "message_key, type, recipient, schema_url, causation, correlation, conversation, "
-        "tenant, trace, payload, sequence, attempts, reason, died_at) "
+        "tenant, trace, payload, sequence, attempts, reason, died_at, status) "
         "SELECT m.position, m.channel, m.part, m.at, m.encoding, m.id, m.message_key, "
         "m.type, m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, "
-        "m.tenant, m.trace, m.payload, $2, $3, $4, $5 FROM pawl_message m "
+        "m.tenant, m.trace, m.payload, $2, $3, $4, $5, $6 FROM pawl_message m "
         "WHERE m.position = $1",
     .page =
         "SELECT m.position, m.at, 0, m.encoding, m.message_key, m.type, m.recipient, "
@@ -126,7 +127,19 @@ inline constexpr Statements::DeadMessages standard_dead_messages{
         "DELETE FROM pawl_dead_message WHERE position IN (SELECT position "
         "FROM pawl_dead_message WHERE status >= 2 AND died_at < $1 ORDER BY position "
         "LIMIT $2)",
-    .find = "SELECT 1 FROM pawl_dead_message WHERE id = $1",
+    .find = "SELECT 1 FROM pawl_dead_message WHERE id = $1 AND status <> 2",
+};
+
+inline constexpr Statements::Once standard_once{
+    .take =
+        "INSERT INTO pawl_once AS o (scope, id, at, until, token) VALUES ($1, $2, $3, $4, $5) "
+        "ON CONFLICT (scope, id) DO UPDATE "
+        "SET token = CASE WHEN o.until <= excluded.at THEN excluded.token ELSE o.token END, "
+        "until = CASE WHEN o.until <= excluded.at THEN excluded.until ELSE o.until END "
+        "RETURNING token",
+    .vacuum =
+        "DELETE FROM pawl_once WHERE (scope, id) IN (SELECT scope, id FROM pawl_once "
+        "WHERE until <= $1 ORDER BY until LIMIT $2)",
 };
 
 }  // namespace pawl::store::sql

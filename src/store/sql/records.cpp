@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "store/outbox.hpp"
+
 namespace pawl::store::sql {
 namespace {
 
@@ -142,6 +144,18 @@ Message read_message(const Row& row) {
     out.id = uuid(row, 14);
     out.partition = static_cast<std::int32_t>(row.number(15));
     return out;
+}
+
+void add_message(Rows& rows, Ref channel, const Message& message, Time now) {
+    const Envelope& envelope = message.envelope;
+    rows.add(
+        {channel, message.partition ? Value{*message.partition} : Value{}, partition_hash(message),
+         now, message.deliver_after ? Value{*message.deliver_after} : Value{0},
+         static_cast<int>(message.payload.encoding), bytes(message.id), given_bytes(message.key),
+         given_text(message.type), given_text(message.recipient), given_text(message.schema),
+         given_bytes(envelope.causation), given_text(envelope.correlation),
+         given_text(envelope.conversation), given_text(envelope.tenant), given_text(envelope.trace),
+         bytes(message.payload.bytes)});
 }
 
 StoredEvent finish(Unnamed<StoredEvent> event, Interned& interned, Connection& connection) {

@@ -147,6 +147,10 @@ Vacuumed Retaining::vacuum(const VacuumRequest& request) {
             count(connection.run(sql_.inputs.vacuum, {now - *request.input_ids_older_than, limit}));
         if (request.endings_older_than)
             count(connection.run(sql_.endings.vacuum, {now - *request.endings_older_than, limit}));
+        if (request.endings_older_than)
+            count(connection.run(sql_.dead_messages.clean_up,
+                                 {now - *request.endings_older_than, limit}));
+        count(connection.run(sql_.once.vacuum, {now, limit}));
         if (request.dead_letters_older_than)
             count(remove_dead_letters(connection, now - *request.dead_letters_older_than, limit));
         if (request.finished_older_than)

@@ -27,7 +27,8 @@ public:
         for (Tries tries;;) {
             try {
                 return std::make_unique<UsersTransaction>(
-                    UsersTransaction::Parts{*database_, committing_, open_, delivering_}, limit);
+                    UsersTransaction::Parts{*database_, committing_, open_, delivering_, interned_},
+                    limit);
             } catch (const LostConnection&) {
                 tries.after_loss();
             }

@@ -283,6 +283,7 @@ inline constexpr Statements standard_statements{
     .subscribers = standard_subscribers,
     .messages = standard_messages,
     .dead_messages = standard_dead_messages,
+    .once = standard_once,
     .sessions = {.add = "INSERT INTO pawl_session (id, until, owner) VALUES ($1, $2, $3)",
                  .find = "SELECT until FROM pawl_session WHERE id = $1",
                  .hold = "SELECT until FROM pawl_session WHERE id = $1",

@@ -181,7 +181,7 @@ struct Statements {
         Statement next;       ///< bulk (channel, part, limit): those that are due, in order
         Statement rows;       ///< bulk (position)
         Statement remove;     ///< bulk (position)
-        Statement ripen;      ///< bulk (channel, part, now): those that became due
+        Statement ripen;      ///< bulk (channel, part, now): those that became due count from then
         Statement first_due;  ///< bulk (channel, part): when the first is due; 0: now
         Statement waiting;    ///< (channel): part, how many, the oldest
         Statement any;        ///< (channel): one, if there is one
@@ -189,15 +189,22 @@ struct Statements {
     } messages;
 
     struct DeadMessages {
-        Statement bury;       ///< bulk (position, sequence, attempts, reason, now): copies it
+        Statement bury;       ///< bulk (position, sequence, attempts, reason, now, status)
         Statement page;       ///< (after, now, then what is filtered, limit)
         Statement lock;       ///< bulk (position): locks them
         Statement reprocess;  ///< bulk (position, until)
         Statement settle;     ///< bulk (position, status, reason or NULL)
         Statement count;      ///< as page, whatever the limit
         Statement clean_up;   ///< (died before, limit)
-        Statement find;       ///< bulk (id)
+        Statement find;       ///< bulk (id): something where it is there and not resolved
     } dead_messages;
+
+    struct Once {
+        /// bulk (scope, id, at, until, token): the token of whoever was first, and whose time is
+        /// not over. Waits for those who have not decided yet.
+        Statement take;
+        Statement vacuum;  ///< (until, limit)
+    } once;
 
     /// Each raises a Collision unless all of its rows are as they are presumed, and locks them.
     /// Where they are there, a group that nobody is in the way of needs one round trip.

@@ -15,7 +15,10 @@ using Steady = std::chrono::steady_clock;
 }  // namespace
 
 UsersTransaction::UsersTransaction(Parts parts, Duration limit)
-    : parts_(parts), limit_(limit), held_(new Held{parts.database.write(Purpose::users)}) {
+    : parts_(parts),
+      limit_(limit),
+      words_(parts.interned, parts.database.statements()),
+      held_(new Held{parts.database.write(Purpose::users)}) {
     // From here on others wait for it.
     deadline_ = Steady::now() + limit;
     held_->lease->begin_users(limit);
@@ -59,6 +62,25 @@ detail::SqlResult UsersTransaction::run(std::string_view sql,
     }
 }
 
+bool UsersTransaction::is_first(const detail::OnceKey& once, Duration window) {
+    check_usable();
+    try {
+        Connection& connection = *held_->lease;
+        const Time now = parts_.database.now();
+        Rows keys;
+        keys.add({words_.name(connection, once.scope), bytes(once.id), now, now + window,
+                  bytes(once.token)});
+        bool is_first = false;
+        connection.query(parts_.database.statements().once.take, keys,
+                         [&](std::size_t, const Row& row) {
+                             is_first = row.view(0) == bytes(once.token).view();
+                         });
+        return is_first;
+    } catch (const Error& error) {
+        give_up(error);
+    }
+}
+
 Answer UsersTransaction::commit(const Commit& commit, const Advance* advance) {
     struct Ending {
         UsersTransaction& transaction;
@@ -97,6 +119,7 @@ Answer UsersTransaction::apply(const Commit& commit, const Advance* advance) {
     is_committing_ = true;
     connection.commit();
     connection.reach(points::group_committed);
+    words_.keep();
     group->words().keep();
     group->remember_refs();
     parts_.committing.give_back(std::move(group));

@@ -19,6 +19,7 @@ public:
         Committing& committing;
         OpenTransactions& open;
         Delivering& delivering;
+        Interned& interned;
     };
     UsersTransaction(Parts parts, Duration limit);
     ~UsersTransaction();
@@ -27,6 +28,7 @@ public:
 
     detail::SqlResult run(std::string_view sql,
                           const std::vector<detail::SqlValue>& values) override;
+    bool is_first(const detail::OnceKey& once, Duration window) override;
     Answer commit(const Commit& commit, const Advance* advance) override;
     bool may_be_repeated() const override { return may_be_repeated_; }
 
@@ -44,6 +46,7 @@ private:
     Parts parts_;
     const Duration limit_;
     const std::thread::id thread_ = std::this_thread::get_id();
+    Words words_;
     std::unique_ptr<Held> held_;  ///< none when it is over
     std::chrono::steady_clock::time_point deadline_;
     std::optional<Error> failure_;

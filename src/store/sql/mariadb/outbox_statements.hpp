@@ -33,6 +33,12 @@ constexpr void set_outbox(Statements& s) {
         "c.partitions - 1 THEN $2 END FROM pawl_channel c "
         "WHERE c.ref = $1 LOCK IN SHARE MODE), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, "
         "$14, $15, $16, $17)";
+    // Assigned from left to right: the token by the time as it was.
+    s.once.take =
+        "INSERT INTO pawl_once (scope, id, at, until, token) VALUES ($1, $2, $3, $4, $5) "
+        "ON DUPLICATE KEY UPDATE token = IF(until <= VALUES(at), VALUES(token), token), "
+        "until = IF(until <= VALUES(at), VALUES(until), until) RETURNING token";
+    s.once.vacuum = "DELETE FROM pawl_once WHERE until <= $1 ORDER BY until LIMIT $2";
     s.dead_messages.lock =
         "SELECT status, until FROM pawl_dead_message WHERE position = $1 FOR UPDATE";
     s.dead_messages.clean_up =

@@ -111,7 +111,7 @@ inline constexpr Statements::Messages messages{
         "DELETE FROM pawl_message m USING unnest($1::bigint[]) AS k (position) "
         "WHERE m.position = k.position",
     .ripen =
-        "UPDATE pawl_message m SET due_at = 0 "
+        "UPDATE pawl_message m SET at = m.due_at, due_at = 0 "
         "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS k (channel, part, now) "
         "WHERE m.channel = k.channel AND m.part = k.part AND m.due_at > 0 "
         "AND m.due_at <= k.now",
@@ -132,12 +132,12 @@ inline constexpr Statements::DeadMessages dead_messages{
     .bury =
         "INSERT INTO pawl_dead_message (position, channel, part, at, encoding, id, "
         "message_key, type, recipient, schema_url, causation, correlation, conversation, "
-        "tenant, trace, payload, sequence, attempts, reason, died_at) "
+        "tenant, trace, payload, sequence, attempts, reason, died_at, status) "
         "SELECT m.position, m.channel, m.part, m.at, m.encoding, m.id, m.message_key, "
         "m.type, m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, "
-        "m.tenant, m.trace, m.payload, k.sequence, k.attempts, k.reason, k.now "
-        "FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::text[], $5::bigint[]) AS "
-        "k (position, sequence, attempts, reason, now) "
+        "m.tenant, m.trace, m.payload, k.sequence, k.attempts, k.reason, k.now, k.status "
+        "FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::text[], $5::bigint[], "
+        "$6::smallint[]) AS k (position, sequence, attempts, reason, now, status) "
         "JOIN pawl_message m ON m.position = k.position",
     .page =
         "SELECT m.position, m.at, 0, m.encoding, m.message_key, m.type, m.recipient, "
@@ -182,7 +182,24 @@ inline constexpr Statements::DeadMessages dead_messages{
         "LIMIT $2::bigint)",
     .find =
         "SELECT k.ord FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, ord) "
-        "JOIN pawl_dead_message m ON m.id = k.id",
+        "JOIN pawl_dead_message m ON m.id = k.id AND m.status <> 2",
+};
+
+// In the order of their keys, so that nobody waits in a circle.
+inline constexpr Statements::Once once{
+    .take =
+        "WITH k AS (SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[], $4::bigint[], "
+        "$5::bytea[]) WITH ORDINALITY AS k (scope, id, at, until, token, ord)), "
+        "t AS (INSERT INTO pawl_once AS o (scope, id, at, until, token) "
+        "SELECT scope, id, at, until, token FROM k ORDER BY scope, id "
+        "ON CONFLICT (scope, id) DO UPDATE "
+        "SET token = CASE WHEN o.until <= excluded.at THEN excluded.token ELSE o.token END, "
+        "until = CASE WHEN o.until <= excluded.at THEN excluded.until ELSE o.until END "
+        "RETURNING scope, id, token) "
+        "SELECT k.ord, t.token FROM k JOIN t ON t.scope = k.scope AND t.id = k.id",
+    .vacuum =
+        "DELETE FROM pawl_once WHERE (scope, id) IN (SELECT scope, id FROM pawl_once "
+        "WHERE until <= $1::bigint ORDER BY until LIMIT $2::bigint)",
 };
 
 }  // namespace pawl::store::sql::postgres

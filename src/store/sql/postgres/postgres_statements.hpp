@@ -284,6 +284,7 @@ inline constexpr Statements statements{
     .subscribers = subscribers,
     .messages = messages,
     .dead_messages = dead_messages,
+    .once = once,
     .presumed = presumed_statements,
     .sessions =
         {.add = "INSERT INTO pawl_session (id, until, owner) "

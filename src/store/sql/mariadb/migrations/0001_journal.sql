@@ -23,6 +23,7 @@
 --   pawl_channel      how many partitions a channel has
 --   pawl_partition    where a partition stands, and the session that delivers it
 --   pawl_subscriber   sessions that take part in delivering a channel
+--   pawl_once         what must not happen a second time
 --   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
@@ -308,7 +309,7 @@ CREATE TABLE IF NOT EXISTS pawl_dead_message (
     part         INT NOT NULL,
     sequence     BIGINT NOT NULL,
     attempts     INT NOT NULL,
-    status       TINYINT NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded
+    status       TINYINT NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded, 4 rejected
     until        BIGINT,                     -- of status 1
     died_at      BIGINT NOT NULL,
     at           BIGINT NOT NULL,
@@ -327,6 +328,18 @@ CREATE TABLE IF NOT EXISTS pawl_dead_message (
     payload      LONGBLOB NOT NULL,
     KEY pawl_dead_message_of_channel (channel),
     KEY pawl_dead_message_by_id (id)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- What must not happen twice while its time lasts: a message of a channel, or what a consumer does
+-- about somebody else's.
+CREATE TABLE IF NOT EXISTS pawl_once (
+    scope BIGINT NOT NULL,                   -- pawl_name: the channel or the consumer
+    id    VARBINARY(255) NOT NULL,
+    at    BIGINT NOT NULL,
+    until BIGINT NOT NULL,
+    token BINARY(16) NOT NULL,               -- of whoever was first
+    PRIMARY KEY (scope, id),
+    KEY pawl_once_until (until)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader) VALUES (1, 'pawl', 1, 1)

@@ -24,6 +24,7 @@
 --   pawl_channel      how many partitions a channel has
 --   pawl_partition    where a partition stands, and the session that delivers it
 --   pawl_subscriber   sessions that take part in delivering a channel
+--   pawl_once         what must not happen a second time
 --   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
@@ -299,7 +300,7 @@ CREATE TABLE pawl_dead_message (
     until        bigint,                        -- of status 1
     part         integer NOT NULL,
     attempts     integer NOT NULL,
-    status       smallint NOT NULL DEFAULT 0,   -- 1 reprocessing, 2 resolved, 3 discarded
+    status       smallint NOT NULL DEFAULT 0,   -- 1 reprocessing, 2 resolved, 3 discarded, 4 rejected
     encoding     smallint NOT NULL,
     id           bytea NOT NULL,
     message_key  bytea,
@@ -316,6 +317,18 @@ CREATE TABLE pawl_dead_message (
 );
 CREATE INDEX dead_message_of_channel ON pawl_dead_message (channel, position);
 CREATE INDEX dead_message_by_id ON pawl_dead_message (id);
+
+-- What must not happen twice while its time lasts: a message of a channel, or what a consumer does
+-- about somebody else's.
+CREATE TABLE pawl_once (
+    scope bigint NOT NULL,                      -- pawl_name: the channel or the consumer
+    at    bigint NOT NULL,
+    until bigint NOT NULL,
+    id    bytea NOT NULL,
+    token bytea NOT NULL,                       -- of whoever was first
+    PRIMARY KEY (scope, id)
+);
+CREATE INDEX once_until ON pawl_once (until);
 
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader, system_identifier)
 SELECT 1, 'pawl', 1, 1, system_identifier FROM pg_control_system();

@@ -23,6 +23,7 @@
 --   pawl_channel      how many partitions a channel has
 --   pawl_partition    where a partition stands, and the session that delivers it
 --   pawl_subscriber   sessions that take part in delivering a channel
+--   pawl_once         what must not happen a second time
 --   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
@@ -289,7 +290,7 @@ CREATE TABLE pawl_dead_message (
     part         INTEGER NOT NULL,
     sequence     INTEGER NOT NULL,
     attempts     INTEGER NOT NULL,
-    status       INTEGER NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded
+    status       INTEGER NOT NULL DEFAULT 0, -- 1 reprocessing, 2 resolved, 3 discarded, 4 rejected
     until        INTEGER,                    -- of status 1
     died_at      INTEGER NOT NULL,
     at           INTEGER NOT NULL,
@@ -309,5 +310,17 @@ CREATE TABLE pawl_dead_message (
 );
 CREATE INDEX pawl_dead_message_of_channel ON pawl_dead_message (channel);
 CREATE INDEX pawl_dead_message_by_id ON pawl_dead_message (id);
+
+-- What must not happen twice while its time lasts: a message of a channel, or what a consumer does
+-- about somebody else's.
+CREATE TABLE pawl_once (
+    scope INTEGER NOT NULL,                  -- pawl_name: the channel or the consumer
+    id    BLOB NOT NULL,
+    at    INTEGER NOT NULL,
+    until INTEGER NOT NULL,
+    token BLOB NOT NULL,                     -- of whoever was first
+    PRIMARY KEY (scope, id)
+) WITHOUT ROWID;
+CREATE INDEX pawl_once_until ON pawl_once (until);
 
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader) VALUES (1, 'pawl', 1, 1);

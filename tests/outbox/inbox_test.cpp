@@ -1,0 +1,98 @@
+// What becomes of inputs that were posted and not applied, and an inbox that is full.
+#include <pawl/pawl.hpp>
+
+#include "engine/fixture.hpp"
+#include "engine/workflows.hpp"
+
+namespace pawl::engine_test {
+namespace {
+
+class Inbox : public EngineTest {
+protected:
+    void open_with(Options given) {
+        engine = open(std::move(given));
+        counters.emplace(engine->add<Counter>("counter"));
+    }
+    std::unique_ptr<Engine> engine;
+    std::optional<Workflow<Counter>> counters;
+};
+INSTANTIATE_TEST_SUITE_P(Stores, Inbox, every_store(), name_of);
+
+TEST_P(Inbox, RecordsWhatWasRejected) {
+    open_with(options());
+    counters->post({{"c", Counter::Add{5}},
+                    {"c", Counter::Add{-1}},
+                    {"c", Counter::Add{2000}},
+                    {"c", Counter::Add{1}},
+                    {"d", Counter::Add{1}}});
+    engine->run_until_idle();
+    EXPECT_EQ(counters->state("c")->total, 2005);
+    EXPECT_EQ(counters->state("d")->total, 1);
+    const auto dead = engine->dead_messages({.channel = "pawl.inbox.counter"});
+    ASSERT_EQ(dead.size(), 2u);
+    for (const auto& one : dead) EXPECT_EQ(one.status, DeadMessageStatus::rejected);
+    EXPECT_EQ(dead[0].reason, "negative on 5");
+    EXPECT_EQ(dead[1].reason, "the instance is finished");
+    EXPECT_THAT(dead[0].payload, HasSubstr("-1"));
+    EXPECT_THAT(engine->replay_dead_messages({}, 1min), IsEmpty()) << "there is nothing to do";
+    EXPECT_EQ(engine->redeliver_dead_messages({}), 0);
+    EXPECT_EQ(engine->count_dead_messages({.status = DeadMessageStatus::rejected}), 2);
+}
+
+TEST_P(Inbox, ForgetsWhatWasRejectedInTheEnd) {
+    open_with(options());
+    counters->post("c", Counter::Add{-1});
+    engine->run_until_idle();
+    EXPECT_EQ(engine->clean_up_dead_messages(1h), 0);
+    clock.advance(2h);
+    EXPECT_EQ(engine->clean_up_dead_messages(1h), 1);
+    EXPECT_EQ(engine->count_dead_messages(), 0);
+}
+
+TEST_P(Inbox, PushesBackWhenItIsFull) {
+    auto limited = options();
+    limited.inbox_limit = 10;
+    open_with(limited);
+    for (int i = 0; i < 10; ++i) counters->post("c", Counter::Add{1});
+    const auto full = error_of([&] { counters->post("c", Counter::Add{1}); });
+    EXPECT_EQ(full.code(), Code::busy);
+    EXPECT_THAT(full.what(), HasSubstr("the inbox of \"counter\" is full: 10 inputs wait"));
+    EXPECT_THAT(full.what(), HasSubstr("inbox_limit"));
+    engine->run_until_idle();
+    EXPECT_EQ(counters->state("c")->total, 10) << "what was taken is applied";
+    counters->post("c", Counter::Add{1});
+    engine->run_until_idle();
+    EXPECT_EQ(counters->state("c")->total, 11) << "there is room again";
+}
+
+TEST_P(Inbox, TakesNothingOfABatchThatItHasNoRoomFor) {
+    auto limited = options();
+    limited.inbox_limit = 3;
+    open_with(limited);
+    const std::vector<std::pair<std::string, Counter::Input>> four(4, {"c", Counter::Add{1}});
+    EXPECT_EQ(error_of([&] { counters->post(four); }).code(), Code::busy);
+    engine->run_until_idle();
+    EXPECT_FALSE(counters->state("c"));
+}
+
+class SharedInbox : public SharedEngineTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedInbox, shared_stores(), name_of);
+
+TEST_P(SharedInbox, PushesBackInATransactionToo) {
+    auto limited = options();
+    limited.inbox_limit = 2;
+    const auto engine = open(limited);
+    const auto counters = engine->add<Counter>("counter");
+    counters.post("c", Counter::Add{1});
+    {
+        auto tx = engine->begin();
+        tx.send(counters, "c", Counter::Add{1});
+        EXPECT_EQ(error_of([&] { tx.send(counters, "c", Counter::Add{1}); }).code(), Code::busy);
+        tx.commit();  // of what it took
+    }
+    engine->run_until_idle();
+    EXPECT_EQ(counters.state("c")->total, 2);
+}
+
+}  // namespace
+}  // namespace pawl::engine_test
