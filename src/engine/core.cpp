@@ -61,13 +61,13 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       instances_({*store_, committers_, callbacks_, *random_, clock_, dispatcher_},
                  {.cached = options_.cached_instances,
                   .payload_limit = options_.payload_limit,
-                  .published = [this] { published(); }}),
+                  .published = [this](auto messages) { published(messages); }}),
       runs_({*store_, committers_, *random_, clock_, dispatcher_, workers_, function_threads_,
              session_},
             {.payload_limit = options_.payload_limit,
              .transaction_limit = options_.transaction_limit,
              .executor = options_.executor,
-             .published = [this] { published(); },
+             .published = [this](auto messages) { published(messages); },
              .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
              .log = [this](LogLevel level, const std::string& s) { log(level, s); },
              .at_point = options_.test.at_point},
@@ -226,7 +226,7 @@ void Core::commit(const OutgoingBuffer& outgoing) {
     const auto answer =
         commit_and_wait(committers_, commit, [&] { return countdown.left() > Duration::zero(); });
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
-    published();
+    published(outgoing.messages());
 }
 
 Runs& Core::runs() {

@@ -58,7 +58,7 @@ public:
     /// Publishes what is in it, and waits until that is durable.
     void commit(const OutgoingBuffer& outgoing);
     /// Messages were committed: those who deliver them look at once.
-    void published() { deliverer_.published(); }
+    void published(std::span<const store::Message> messages) { deliverer_.published(messages); }
 
     store::Store& store() { return *store_; }
     const Registry& registry() const { return registry_; }

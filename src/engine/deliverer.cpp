@@ -57,11 +57,13 @@ void Deliverer::heard() {
     if (wanted_) wanted_();
 }
 
-void Deliverer::published() {
+void Deliverer::published(std::span<const store::Message> messages) {
     {
         const std::lock_guard lock{mutex_};
         for (const auto& channel : channels_)
-            if (!channel->is_there) own_at_ = Time{};
+            if (!channel->is_there &&
+                std::ranges::count(messages, channel->name, &store::Message::channel) > 0)
+                own_at_ = Time{};
     }
     heard();
 }
@@ -412,6 +414,7 @@ Deliverer::Ended Deliverer::call_in_transaction(Held& held,
         ended.error = "the partition is somebody else's now";
         return ended;
     }
+    published(commit.messages);
     ended.done = slice.size();
     ended.is_committed = true;
     return ended;

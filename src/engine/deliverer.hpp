@@ -59,8 +59,8 @@ public:
     base::Pause step();
     /// Something may have been published.
     void heard();
-    /// This process has published: perhaps to a channel that was not there before.
-    void published();
+    /// This process has published these: perhaps to a channel that was not there before.
+    void published(std::span<const store::Message> messages);
     /// Whether the last `step` had something to do.
     bool progressed() const { return progressed_; }
 

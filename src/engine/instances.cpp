@@ -355,7 +355,8 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
 
 void Instances::committed(Request& request, store::Answer& answer) {
     launch_born(request, answer);
-    if (!request.commit.messages.empty() && options_.published) options_.published();
+    if (!request.commit.messages.empty() && options_.published)
+        options_.published(request.commit.messages);
 }
 
 void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,

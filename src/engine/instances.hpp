@@ -76,7 +76,8 @@ public:
     struct Options {
         std::size_t cached = 0;
         std::size_t payload_limit = 0;
-        std::function<void()> published;  ///< called when messages were committed
+        /// Called when messages were committed.
+        std::function<void(std::span<const store::Message>)> published;
     };
     struct Parts {
         store::Store& store;

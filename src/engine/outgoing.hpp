@@ -39,6 +39,7 @@ public:
 private:
     void check_open() const;
     Uuid add(store::Message message);
+    const std::vector<store::Message>& messages() const { return messages_; }
 
     Options options_;
     std::vector<store::Message> messages_;

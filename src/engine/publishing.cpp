@@ -47,7 +47,7 @@ void BegunTransaction::commit() {
     impl_->outgoing.close();
     const auto answer = impl_->transaction->commit(commit, nullptr);
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
-    if (!impl_->outgoing.empty()) impl_->core->published();
+    if (!impl_->outgoing.empty()) impl_->core->published(commit.messages);
 }
 
 BegunTransaction Engine::begin() {
@@ -94,7 +94,7 @@ bool Engine::repartition(std::string_view channel, int partitions) {
 
 std::int64_t Engine::resume(std::string_view channel) {
     const auto resumed = impl_->store().outbox().resume(std::string{channel});
-    impl_->core->published();
+    impl_->core->published({});
     return resumed;
 }
 

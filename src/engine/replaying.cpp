@@ -32,7 +32,7 @@ public:
     void start_children(const store::Item&, std::vector<NewChild>) override {}
     void cancel_child(const std::string&, const std::string&, const std::string&) override {}
     bool run_beside(Task) override { return false; }
-    void published() override {}
+    void published(std::span<const store::Message>) override {}
     bool is_stopping() const override { return false; }
 };
 

@@ -39,7 +39,7 @@ public:
     /// Runs a body beside the others; false: there are no threads for it, call it yourself.
     virtual bool run_beside(Task body) = 0;
     /// Messages were committed.
-    virtual void published() = 0;
+    virtual void published(std::span<const store::Message> messages) = 0;
     /// Whether the engine wants to stop: a run is given back at its next boundary.
     virtual bool is_stopping() const = 0;
 

@@ -83,7 +83,7 @@ bool RunExecution::try_transaction(Waiting& wait, Ran& ran) {
         return transaction->may_be_repeated();
     }
     if (written != RunWriter::Written::yes) lose();
-    if (!outgoing.empty()) parts_.surroundings.published();
+    if (!outgoing.empty()) parts_.surroundings.published(outgoing.messages());
     return false;
 }
 

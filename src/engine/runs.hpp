@@ -37,7 +37,8 @@ public:
         std::size_t payload_limit = 0;
         Duration transaction_limit{0};
         std::function<void(Task)> executor;
-        std::function<void()> published;  ///< called when messages were committed
+        /// Called when messages were committed.
+        std::function<void(std::span<const store::Message>)> published;
         std::function<std::shared_ptr<void>()> keep_alive;
         std::function<void(LogLevel, const std::string&)> log;
         base::AtPoint at_point;
@@ -99,8 +100,8 @@ public:
     void cancel_child(const std::string& type, const std::string& id,
                       const std::string& reason) override;
     bool run_beside(Task body) override;
-    void published() override {
-        if (options_.published) options_.published();
+    void published(std::span<const store::Message> messages) override {
+        if (options_.published) options_.published(messages);
     }
     bool is_stopping() const override { return parts_.dispatcher.is_stopping(); }
 
