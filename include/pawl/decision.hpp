@@ -146,6 +146,19 @@ public:
         messages_.push_back(detail::outgoing_message(channel, value, std::move(options)));
         return *this;
     }
+    /// From these events on, this instance gets what is routed to the tag (`Workflow::route`), also
+    /// what came before. Tags are those of a workflow type; several instances may have the same.
+    Decision& listen(std::string tag) & {
+        require_accepted();
+        listenings_.push_back({std::move(tag), true});
+        return *this;
+    }
+    /// Takes `listen` back. What was routed before may still come.
+    Decision& unlisten(std::string tag) & {
+        require_accepted();
+        listenings_.push_back({std::move(tag), false});
+        return *this;
+    }
     /// Removes the pending timer of that key. The journal says so.
     Decision& cancel(std::string key) & {
         require_accepted();
@@ -166,6 +179,8 @@ public:
     Decision&& publish(std::string_view channel, const T& value, PublishOptions options = {}) && {
         return std::move(publish(channel, value, std::move(options)));
     }
+    Decision&& listen(std::string tag) && { return std::move(listen(std::move(tag))); }
+    Decision&& unlisten(std::string tag) && { return std::move(unlisten(std::move(tag))); }
     Decision&& cancel(std::string key) && { return std::move(cancel(std::move(key))); }
 
     bool rejected() const { return rejection_.has_value(); }
@@ -175,13 +190,15 @@ public:
     const std::vector<Timer>& timers() const { return timers_; }
     const std::vector<std::string>& cancels() const { return cancels_; }
     const std::vector<detail::OutgoingMessage>& messages() const { return messages_; }
+    const std::vector<detail::Listening>& listenings() const { return listenings_; }
 
 private:
     void require_accepted() const {
         if (rejection_)
             throw Error{
                 Code::misuse,
-                "a rejection writes nothing: it can't have events, effects, timers or messages"};
+                "a rejection writes nothing: it can't have events, effects, timers, messages or "
+                "tags"};
     }
 
     std::vector<Event> events_;
@@ -189,6 +206,7 @@ private:
     std::vector<Timer> timers_;
     std::vector<std::string> cancels_;
     std::vector<detail::OutgoingMessage> messages_;
+    std::vector<detail::Listening> listenings_;
     std::optional<RejectionOf<W>> rejection_;
 };
 

@@ -33,8 +33,8 @@ using Completion = Once<OutcomeRecord, std::exception_ptr>;
 }  // namespace detail
 
 /// A transaction of your own on the store's database. What it does is committed together with what
-/// it publishes, sends and starts, or not at all. Used by the thread that began it, and soon over:
-/// others wait for its locks, and on SQLite for its turn to write.
+/// it publishes, sends, routes and starts, or not at all. Used by the thread that began it, and
+/// soon over: others wait for its locks, and on SQLite for its turn to write.
 class PAWL_API BegunTransaction : public Transaction {
 public:
     /// Rolls back unless it was committed.
@@ -121,7 +121,8 @@ public:
     /// The JSON of an instance's state; absent if there is no such instance.
     std::optional<std::string> state(std::string_view type, std::string_view id);
 
-    /// Begins a transaction of your own, with `exec`, `query`, `publish`, `send` and `start`.
+    /// Begins a transaction of your own, with `exec`, `query`, `publish`, `send`, `route` and
+    /// `start`.
     BegunTransaction begin();
     /// Calls `body(pawl::Transaction&)` in a transaction, and commits it, unless `consumer` has
     /// done so for this `id` before: an effect of a message that may come more than once. Whether
@@ -318,6 +319,29 @@ public:
         all.reserve(inputs.size());
         for (const auto& [id, input] : inputs)
             all.push_back({.type = name_, .id = id, .input = json::encode(input)});
+        engine_->post_all(std::move(all));
+    }
+
+    /// Leaves an input for the instances that listen to `tag` (`Decision::listen`), and returns
+    /// when that is durable. Each that listens gets it once, in the order of the calls with this
+    /// tag; if none does, it waits for the first that will.
+    template <class I>
+        requires std::constructible_from<Input, I>
+    void route(std::string_view tag, I input, SendOptions options = {}) const {
+        std::vector<detail::OutgoingInput> one;
+        one.push_back({.type = name_,
+                       .id = {},
+                       .tag = std::string{tag},
+                       .input = json::encode(Input(std::move(input))),
+                       .options = std::move(options)});
+        engine_->post_all(std::move(one));
+    }
+    /// Several at once, each with its tag, all or none.
+    void route(const std::vector<std::pair<std::string, Input>>& inputs) const {
+        std::vector<detail::OutgoingInput> all;
+        all.reserve(inputs.size());
+        for (const auto& [tag, input] : inputs)
+            all.push_back({.type = name_, .id = {}, .tag = tag, .input = json::encode(input)});
         engine_->post_all(std::move(all));
     }
 

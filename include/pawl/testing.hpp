@@ -83,6 +83,10 @@ public:
             if (cancelled == key) return *this;
         throw Mismatch{"the timer \"" + key + "\" is not cancelled"};
     }
+    /// The instance listens to this tag.
+    const When& listens(const std::string& tag) const { return require_listening(tag, true); }
+    /// It does so no longer.
+    const When& unlistens(const std::string& tag) const { return require_listening(tag, false); }
     const When& rejected() const {
         if (!decision_.rejected())
             throw Mismatch{"expected a rejection, found the events " +
@@ -102,6 +106,13 @@ public:
     const Decision<W>& decision() const { return decision_; }
 
 private:
+    const When& require_listening(const std::string& tag, bool listens) const {
+        require_accepted();
+        for (const auto& one : decision_.listenings())
+            if (one.tag == tag && one.listens == listens) return *this;
+        throw Mismatch{(listens ? "nothing listens to \"" : "nothing stops listening to \"") + tag +
+                       "\""};
+    }
     void require_accepted() const {
         if (decision_.rejected())
             throw Mismatch{"expected a decision, found the rejection " +

@@ -72,6 +72,16 @@ public:
                          .input = json::encode(typename W::Input(input)),
                          .options = std::move(options)});
     }
+    /// Has an input applied to the instances that listen to `tag`, now or later, if this commits.
+    template <class W, class I>
+    void route(const Workflow<W>& workflow, std::string_view tag, const I& input,
+               SendOptions options = {}) {
+        outgoing_->post({.type = workflow.name(),
+                         .id = {},
+                         .tag = std::string{tag},
+                         .input = json::encode(typename W::Input(input)),
+                         .options = std::move(options)});
+    }
     /// Starts a run if this commits; nothing if there is one with this id.
     template <class In, class Out, class I>
     void start(const Function<In, Out>& function, std::string_view id, const I& input) {

@@ -96,6 +96,8 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       delivering_(
           "pawl-deliver", [this] { return deliverer_.step(); }, logged("delivering")),
       vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }, logged("vacuum")) {
+    router_.name = router_type;
+    router_.model = router_model();
     dispatcher_.on_wanted([this] { claiming_.wake(); });
     runs_.on_wanted([this] { claiming_.wake(); });
     deliverer_.on_wanted([this] { delivering_.wake(); });
@@ -128,6 +130,7 @@ void Core::check_addable(const std::string& name) const {
                     fmt::format("workflow \"{}\" is added too late: add all workflows before the "
                                 "engine is started or used",
                                 name)};
+    check_not_own("workflow", name);
     if (registry_.find(name) || functions_.find(name))
         throw Error{
             Code::misuse,
@@ -181,6 +184,11 @@ void Core::add_inboxes() {
     };
     for (const auto& [name, workflow] : registry_.all()) add(name);
     for (const auto& [name, function] : functions_.all()) add(name);
+    if (!registry_.all().empty()) add(router_.name);
+}
+
+const Registered& Core::workflow(std::string_view type) const {
+    return type == router_.name ? router_ : registry_.get(type);
 }
 
 void Core::apply_posted(const std::string& type, records::Posted posted, const Received& received,
@@ -200,18 +208,38 @@ void Core::apply_posted(const std::string& type, records::Posted posted, const R
     Sending sending;
     sending.type = type;
     sending.id = posted.id;
-    sending.input = registry_.get(type).model->input(posted.input.text);
+    sending.input = workflow(type).model->input(posted.input.text);
     sending.options = {.input_id = std::move(posted.input_id),
                        .correlation = received.correlation,
                        .conversation = received.conversation,
                        .tenant = received.tenant,
                        .trace = received.trace};
     send(std::move(sending),
-         [applied = std::move(applied)](const OutcomeRecord& outcome, std::exception_ptr error) {
+         [this, address = Address{type, received.recipient}, id = posted.id,
+          applied = std::move(applied)](const OutcomeRecord& outcome, std::exception_ptr error) {
              InboxSubscriber::Fate fate{.error = std::move(error)};
              if (!fate.error && !outcome.accepted())
                  fate.rejected = outcome.finished() ? "the instance is finished" : outcome.reason;
+             // Nobody but the router answers for what it refuses: it can be delivered later.
+             if (fate.rejected && address.type == router_.name)
+                 fate = {.error = std::make_exception_ptr(Error{Code::invalid, *fate.rejected})};
+             if (!fate.error && outcome.finished() && !address.tag.empty())
+                 return unlisten(address, id, std::move(fate), applied);
              applied(std::move(fate));
+         });
+}
+
+// Of an instance that was found to have finished: it listens to nothing any more.
+void Core::unlisten(const Address& address, const std::string& instance,
+                    InboxSubscriber::Fate fate, InboxSubscriber::Applied applied) {
+    const auto input = to_router(address, instance, false);
+    send({.type = router_.name,
+          .id = input.id,
+          .input = router_.model->input(input.input),
+          .options = {}},
+         [fate = std::move(fate), applied = std::move(applied)](const OutcomeRecord&,
+                                                                std::exception_ptr error) {
+             applied(error ? InboxSubscriber::Fate{.error = std::move(error)} : fate);
          });
 }
 
@@ -373,7 +401,7 @@ void Core::run_until_idle() {
 void Core::prepare(Request& request, Sending sending) {
     check_process();
     set_up();
-    request.workflow = &registry_.get(sending.type);
+    request.workflow = &workflow(sending.type);
     request.id = std::string{sending.id};
     if (sending.id.empty()) {
         auto routed = sending.input->route();

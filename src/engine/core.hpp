@@ -19,6 +19,7 @@
 #include "engine/inbox_limit.hpp"
 #include "engine/instances.hpp"
 #include "engine/registry.hpp"
+#include "engine/router.hpp"
 #include "engine/runs.hpp"
 #include "engine/session.hpp"
 #include "engine/vacuum.hpp"
@@ -62,6 +63,8 @@ public:
 
     store::Store& store() { return *store_; }
     const Registry& registry() const { return registry_; }
+    /// One that was added, or pawl's own. Throws Error (unknown).
+    const Registered& workflow(std::string_view type) const;
     Instances& instances() { return instances_; }
     InboxLimit& inbox_limit() { return inbox_limit_; }
     Uuid fresh_id() { return base::uuid7(clock_.now(), *random_); }
@@ -84,6 +87,8 @@ private:
     void add_inboxes();
     void apply_posted(const std::string& type, records::Posted posted, const Received& received,
                       InboxSubscriber::Applied applied);
+    void unlisten(const Address& address, const std::string& instance, InboxSubscriber::Fate fate,
+                  InboxSubscriber::Applied applied);
     /// Runs what waits for a callback thread, when there are none.
     void drain_callbacks();
     void log(LogLevel level, const std::string& text) const noexcept;
@@ -95,6 +100,7 @@ private:
     const Clock& clock_;
     const int process_;
     Registry registry_;
+    Registered router_;
     Functions functions_;
     base::Pool callbacks_;
     base::Pool workers_;

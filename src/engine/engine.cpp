@@ -73,14 +73,13 @@ OutcomeRecord Engine::send(std::string_view type, std::string_view id, std::stri
 std::unique_ptr<detail::State> Engine::load_state(std::string_view type, std::string_view id,
                                                   std::int64_t at) {
     impl_->core->check_process();
-    return impl_->core->instances().load_state(impl_->core->registry().get(type), std::string{id},
-                                               at);
+    return impl_->core->instances().load_state(impl_->core->workflow(type), std::string{id}, at);
 }
 
 std::optional<std::string> Engine::state(std::string_view type, std::string_view id) {
     const auto state = load_state(type, id, 0);
     if (!state) return std::nullopt;
-    auto text = impl_->core->registry().get(type).model->snapshot(*state);
+    auto text = impl_->core->workflow(type).model->snapshot(*state);
     if (!text)
         throw Error{Code::misuse,
                     fmt::format("the state of workflow \"{}\" can't travel as JSON", type)};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <pawl/error.hpp>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "base/uuid.hpp"
 #include "engine/drafting.hpp"
 #include "engine/outgoing.hpp"
+#include "engine/router.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 constexpr int turn = 64;
 // A caller loses this many races for one instance before it is told.
 constexpr int most_races = 100;
+constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 constexpr const char* not_standard = "something that is not a std::exception";
 
 class Uuids final : public Moment::Source {
@@ -60,15 +63,15 @@ std::exception_ptr caught(const Request& request) {
 }
 
 // What is not said of a message is as with the input it was decided on.
-void follow(store::Envelope& message, const store::Envelope& input, const Uuid& event) {
+void follow(store::Envelope& message, const store::Envelope& input) {
     const auto take = [](std::string& to, const std::string& from) {
         if (to.empty()) to = from;
     };
-    take(message.correlation, input.correlation.empty() ? event.text() : input.correlation);
+    take(message.correlation,
+         input.correlation.empty() ? message.causation.text() : input.correlation);
     take(message.conversation, input.conversation);
     take(message.tenant, input.tenant);
     take(message.trace, input.trace);
-    message.causation = event;
 }
 
 }  // namespace
@@ -308,9 +311,14 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     request.outcome_.events = static_cast<std::int64_t>(draft.events.size());
     const auto expected = request.commit.append->expected;
     auto& append = *request.commit.append;
-    OutgoingBuffer outgoing{{.payload_limit = options_.payload_limit,
-                             .fresh_id = [&] { return uuids_->fresh_uuid(); }}};
+    // What pawl's own hands on was within the limit when it came.
+    const bool own = is_own(workflow.name);
+    OutgoingBuffer outgoing{{.payload_limit = own ? no_limit : options_.payload_limit,
+                             .fresh_id = [&] { return uuids_->fresh_uuid(); },
+                             .to_own_channels = own}};
     for (auto& message : draft.messages) outgoing.publish(std::move(message));
+    for (auto& one : draft.listenings)
+        outgoing.post(to_router({workflow.name, std::move(one.tag)}, instance.id, one.listens));
     append = append_of(std::move(draft), {.random = parts_.random,
                                           .now = parts_.clock.now(),
                                           .payload_limit = options_.payload_limit});
@@ -325,10 +333,13 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     if (envelope.correlation.empty() && append.events.size() > 1)
         envelope.correlation = append.events.front().id.text();
 
-    // A message belongs to the conversation of what it was decided on, unless it says otherwise.
+    // A message belongs to the conversation of what it was decided on, unless it says otherwise;
+    // what was routed is of somebody else's.
     outgoing.add_to(request.commit);
-    for (auto& message : request.commit.messages)
-        follow(message.envelope, envelope, append.events.front().id);
+    for (auto& message : request.commit.messages) {
+        message.envelope.causation = append.events.front().id;
+        if (!own) follow(message.envelope, envelope);
+    }
 
     for (auto& put : append.puts) {
         if (put.kind == store::ItemKind::effect)

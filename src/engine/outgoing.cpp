@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "engine/inbox_records.hpp"
+#include "engine/router.hpp"
 #include "store/outbox.hpp"
 
 namespace pawl::engine {
@@ -43,16 +44,22 @@ void check(const store::Message& message, std::size_t payload_limit) {
 
 }  // namespace
 
+bool is_own(std::string_view name) { return name.starts_with(reserved); }
+
+void check_not_own(std::string_view what, std::string_view name) {
+    if (is_own(name))
+        throw Error{Code::invalid, fmt::format("{} \"{}\": names that begin with \"{}\" are "
+                                               "pawl's own",
+                                               what, name, reserved)};
+}
+
 std::string inbox_channel(std::string_view type) {
     return fmt::format("{}inbox.{}", reserved, type);
 }
 
 void check_partitions(std::string_view channel, int partitions) {
     base::check_id("name of a channel", channel);
-    if (channel.starts_with(reserved))
-        throw Error{Code::invalid, fmt::format("channel \"{}\": names that begin with \"{}\" are "
-                                               "pawl's own",
-                                               channel, reserved)};
+    check_not_own("channel", channel);
     if (partitions < 1 || partitions > store::most_partitions)
         throw Error{Code::invalid, fmt::format("channel \"{}\" can't have {} partitions: 1 to {}",
                                                channel, partitions, store::most_partitions)};
@@ -71,10 +78,7 @@ Uuid OutgoingBuffer::add(store::Message message) {
 }
 
 Uuid OutgoingBuffer::publish(detail::OutgoingMessage from) {
-    if (from.channel.starts_with(reserved))
-        throw Error{Code::invalid, fmt::format("channel \"{}\": names that begin with \"{}\" are "
-                                               "pawl's own",
-                                               from.channel, reserved)};
+    if (!options_.to_own_channels) check_not_own("channel", from.channel);
     store::Message message;
     auto& options = from.options;
     message.channel = std::move(from.channel);
@@ -96,6 +100,7 @@ Uuid OutgoingBuffer::publish(detail::OutgoingMessage from) {
 
 // Inputs of one instance are in one partition: they are applied in the order of the commits.
 void OutgoingBuffer::post(detail::OutgoingInput input) {
+    if (input.tag) input = to_router(std::move(input));
     base::check_id("instance id", input.id);
     base::check_optional_id("input id", input.options.input_id);
     auto& posted = posted_[input.type];

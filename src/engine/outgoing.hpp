@@ -10,6 +10,11 @@
 
 namespace pawl::engine {
 
+/// Whether a channel or a workflow of this name is pawl's own.
+bool is_own(std::string_view name);
+/// Throws Error (invalid) if it is; `what` has the name.
+void check_not_own(std::string_view what, std::string_view name);
+
 /// The channel in which inputs wait for workflows and functions of this type.
 std::string inbox_channel(std::string_view type);
 
@@ -24,6 +29,7 @@ public:
         std::function<Uuid()> fresh_id;
         /// Before an input for this type is posted, behind so many others of it; may throw.
         std::function<void(const std::string& type, std::size_t others)> before_post = {};
+        bool to_own_channels = false;  ///< `publish` may, too
     };
     explicit OutgoingBuffer(Options options) : options_(std::move(options)) {}
 
@@ -32,6 +38,7 @@ public:
     detail::OnceKey once(std::string_view consumer, std::string_view id) override;
 
     bool empty() const { return messages_.empty(); }
+    const std::vector<store::Message>& messages() const { return messages_; }
     /// From now on everything is refused (misuse): the transaction is over.
     void close() { closed_ = true; }
     void add_to(store::Commit& commit) const;
@@ -39,7 +46,6 @@ public:
 private:
     void check_open() const;
     Uuid add(store::Message message);
-    const std::vector<store::Message>& messages() const { return messages_; }
 
     Options options_;
     std::vector<store::Message> messages_;

@@ -34,6 +34,7 @@ struct Draft {
     std::vector<Timer> timers;
     std::vector<std::string> cancels;
     std::vector<OutgoingMessage> messages;
+    std::vector<Listening> listenings;
     bool finished = false;  ///< after these events
 };
 

@@ -1,6 +1,7 @@
 /// What a transaction gives to the engine beside the user's own SQL.
 #pragma once
 
+#include <optional>
 #include <pawl/detail/sql.hpp>
 #include <pawl/json.hpp>
 #include <pawl/options.hpp>
@@ -44,9 +45,16 @@ OutgoingMessage outgoing_message(std::string_view channel, const T& value, Publi
 struct OutgoingInput {
     std::string type;
     std::string id;
-    std::string input;  ///< encoded
+    std::optional<std::string> tag;  ///< instead of an id: for those who listen to it
+    std::string input;               ///< encoded
     bool starts = false;
     SendOptions options;
+};
+
+/// That an instance listens to a tag from now on, or no longer.
+struct Listening {
+    std::string tag;
+    bool listens = true;
 };
 
 /// Collects; nothing happens before the commit.

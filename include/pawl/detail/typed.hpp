@@ -69,6 +69,7 @@ Draft draft_of(const Decision<W>& decision) {
         draft.timers.push_back({encoded(t.input), t.key, t.at, t.after});
     draft.cancels = decision.cancels();
     draft.messages = decision.messages();
+    draft.listenings = decision.listenings();
     return draft;
 }
 
