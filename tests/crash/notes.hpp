@@ -47,17 +47,25 @@ struct Tally {
         std::string by;
         int number = 0;
     };
-    using Input = std::variant<Count>;
+    struct Listen {
+        std::string tag;
+    };
+    using Input = std::variant<Count, Listen>;
     struct Counted {
         std::string by;
         int number = 0;
     };
-    using Event = std::variant<Counted>;
+    struct Listened {};
+    using Event = std::variant<Counted, Listened>;
 
     std::int64_t total = 0;
 
     void evolve(const Counted& e) { total += e.number; }
+    void evolve(const Listened&) {}
     Decision<Tally> decide(const Count& in) const { return Counted{in.by, in.number}; }
+    Decision<Tally> decide(const Listen& in) const {
+        return Decision<Tally>{Listened{}}.listen(in.tag);
+    }
 };
 
 /// One write to a file that only grows: it stands there whole or not at all, and in order.

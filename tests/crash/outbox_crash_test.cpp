@@ -1,5 +1,6 @@
-// Processes that publish, deliver, post and apply, killed at random: exactly what was committed is
-// delivered, in order and under one number, and what is committed with it happens once.
+// Processes that publish, deliver, post, route and apply, killed at random: exactly what was
+// committed is delivered, in order and under one number, and what is committed with it happens
+// once.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -253,32 +254,53 @@ TEST_P(OutboxCrash, AtRandomMomentsDoesNotRepeatWhatAHandlerCommits) {
     EXPECT_EQ(scene.engine().count_dead_messages(), 0);
 }
 
+/// What the tallies have counted; each has what was meant for it, in order.
+std::vector<Kept> counted(OutboxScene& scene) {
+    std::vector<Kept> applied;
+    for (const std::string id : {"t0", "t1", "t2"}) {
+        std::map<std::string, int> reached;
+        std::int64_t total = 0;
+        for (const auto& entry : scene.engine().journal("tally", id, 0, 1'000'000)) {
+            const auto event = json::decode<Tally::Event>(entry.payload);
+            const auto* one = std::get_if<Tally::Counted>(&event);
+            if (!one) continue;
+            EXPECT_LT(reached[one->by], one->number) << one->by << " comes late";
+            EXPECT_TRUE(one->by.ends_with(id)) << one->by << " in " << id;
+            reached[one->by] = one->number;
+            applied.push_back({one->by, one->number});
+            total += one->number;
+        }
+        const auto state = scene.engine().state("tally", id);
+        EXPECT_EQ(state ? json::decode<Tally>(*state).total : -1, total) << id;
+    }
+    std::cout << applied.size() << " inputs" << std::endl;
+    return applied;
+}
+
 TEST_P(OutboxCrash, AtRandomMomentsAppliesWhatWasPostedOnceAndInOrder) {
     OutboxScene scene{GetParam(), seed_of_this_test()};
     auto crew = scene.hire_and_kill({"post", "post", "apply", "apply"});
     scene.kill_all(crew, "post");
     EXPECT_TRUE(scene.await_delivery("pawl.inbox.tally")) << scene.log();
     scene.end(crew);
-    std::vector<Kept> applied;
-    for (const std::string id : {"t0", "t1", "t2"}) {
-        std::map<std::string, int> reached;
-        std::int64_t total = 0;
-        for (const auto& entry : scene.engine().journal("tally", id, 0, 1'000'000)) {
-            const auto counted =
-                std::get<Tally::Counted>(json::decode<Tally::Event>(entry.payload));
-            EXPECT_LT(reached[counted.by], counted.number) << counted.by << " comes late";
-            EXPECT_TRUE(counted.by.ends_with(id)) << counted.by << " in " << id;
-            reached[counted.by] = counted.number;
-            applied.push_back({counted.by, counted.number});
-            total += counted.number;
-        }
-        const auto state = scene.engine().state("tally", id);
-        ASSERT_TRUE(state) << id;
-        EXPECT_EQ(json::decode<Tally>(*state).total, total);
-    }
-    check_agreement(scene, applied);
+    check_agreement(scene, counted(scene));
     EXPECT_EQ(scene.engine().count_dead_messages(), 0);
-    std::cout << applied.size() << " inputs" << std::endl;
+}
+
+TEST_P(OutboxCrash, AtRandomMomentsRoutesOnceAndInOrder) {
+    OutboxScene scene{GetParam(), seed_of_this_test()};
+    const auto listen = [&](const std::string& id) {
+        scene.engine().send("tally", id, fmt::format(R"({{"type":"Listen","tag":"of-{}"}})", id));
+    };
+    listen("t0");
+    auto crew = scene.hire_and_kill({"route", "route", "apply", "apply"});
+    scene.kill_all(crew, "route");
+    for (const char* id : {"t1", "t2"}) listen(id);
+    EXPECT_TRUE(scene.await_delivery("pawl.inbox.pawl.router")) << scene.log();
+    EXPECT_TRUE(scene.await_delivery("pawl.inbox.tally")) << scene.log();
+    scene.end(crew);
+    check_agreement(scene, counted(scene));
+    EXPECT_EQ(scene.engine().count_dead_messages(), 0);
 }
 
 TEST_P(OutboxCrash, OfAHandlerBuriesItsMessageAlone) {

@@ -1,4 +1,4 @@
-// A process to be killed: it publishes, delivers, posts or applies until then.
+// A process to be killed: it publishes, delivers, posts, routes or applies until then.
 //   outbox_worker ROLE URL TABLES DIRECTORY NAME SEED
 #include <fmt/format.h>
 #include <poll.h>
@@ -36,7 +36,7 @@ public:
             {"publish", [&] { publish(); }},   {"deliver", [&] { deliver(); }},
             {"transact", [&] { transact(); }}, {"post", [&] { post(); }},
             {"apply", [&] { apply(); }},       {"poisoned", [&] { poisoned(); }},
-            {"dawdle", [&] { dawdle(); }},
+            {"dawdle", [&] { dawdle(); }},     {"route", [&] { route(); }},
         };
         roles.at(arguments_.role)();
     }
@@ -143,6 +143,33 @@ private:
                 const auto key = arguments_.name + "-sent-" + id;
                 tx.exec(insert, key, number);
                 tx.send(tallies, id, Tally::Count{key, number});
+                return random_() % 8 != 0;
+            });
+        }
+    }
+
+    // To tags that are those of the tallies. Some of them listen to theirs only when much is there.
+    void route() {
+        pawl::Engine engine{arguments_.url, options()};
+        const auto tallies = engine.add<Tally>("tally");
+        const auto insert = insert_into("published");
+        for (int number = 1;; ++number, dawdle_for(3)) {
+            const auto id = fmt::format("t{}", random_() % 3);
+            if (number == 12) answered([&] { tallies.send(id, Tally::Listen{"of-" + id}); });
+            if (random_() % 2 == 0) {
+                const auto key = arguments_.name + "-route-" + id;
+                note("asked", fmt::format("{} {}", key, number));
+                answered([&] {
+                    tallies.route("of-" + id, Tally::Count{key, number},
+                                  {.input_id = fmt::format("{}-{}", arguments_.name, number)});
+                });
+                note("answered", fmt::format("{} {}", key, number));
+                continue;
+            }
+            in_transaction(engine, [&](pawl::Transaction& tx) {
+                const auto key = arguments_.name + "-routed-" + id;
+                tx.exec(insert, key, number);
+                tx.route(tallies, "of-" + id, Tally::Count{key, number});
                 return random_() % 8 != 0;
             });
         }
