@@ -71,10 +71,16 @@ std::optional<Ref> Delivering::find(Connection& connection, const std::string& c
 }
 
 std::int32_t Delivering::declare_in(Connection& connection, Ref ref, std::int32_t partitions) {
-    connection.run(sql_.channels.add, {ref, partitions == 0 ? default_partitions : partitions});
     std::int32_t there = 0;
-    connection.query(sql_.channels.lock, {ref},
-                     [&](const Row& row) { there = static_cast<std::int32_t>(row.number(0)); });
+    const auto hold = [&] {
+        connection.query(sql_.channels.hold, {ref},
+                         [&](const Row& row) { there = static_cast<std::int32_t>(row.number(0)); });
+        return there > 0;
+    };
+    if (!hold()) {
+        connection.run(sql_.channels.add, {ref, partitions == 0 ? default_partitions : partitions});
+        hold();
+    }
     Rows parts;
     for (std::int32_t part = 0; part < there; ++part) parts.add({ref, part});
     connection.run(sql_.partitions.add, parts);
@@ -162,7 +168,7 @@ Ownership Delivering::own(const Claim& claim, const std::string& channel,
         std::int32_t partitions = 0;
         // One at a time: what is found free may be somebody's by the time it is locked, and the
         // server does not look for his session again.
-        connection.query(sql_.channels.lock, {ref}, [&](const Row& row) {
+        connection.query(sql_.channels.hold, {ref}, [&](const Row& row) {
             partitions = static_cast<std::int32_t>(row.number(0));
         });
         if (partitions == 0) return Ownership{};

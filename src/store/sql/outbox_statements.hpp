@@ -7,6 +7,7 @@ namespace pawl::store::sql {
 
 inline constexpr Statements::Channels standard_channels{
     .add = "INSERT INTO pawl_channel (ref, partitions) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+    .hold = "SELECT partitions FROM pawl_channel WHERE ref = $1",
     .lock = "SELECT partitions FROM pawl_channel WHERE ref = $1",
     .set = "UPDATE pawl_channel SET partitions = $2 WHERE ref = $1",
     .quiesce = std::nullopt,

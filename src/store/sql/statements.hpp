@@ -146,7 +146,8 @@ struct Statements {
 
     struct Channels {
         Statement add;   ///< (ref, partitions): unless it is there
-        Statement lock;  ///< (ref): partitions; locked
+        Statement hold;  ///< (ref): partitions; nobody changes how many until the commit
+        Statement lock;  ///< (ref): the same, and nobody holds it meanwhile
         Statement set;   ///< (ref, partitions)
         /// Nobody publishes until the commit, and who has is waited for. Not where `lock`, or the
         /// turn to write, does that.

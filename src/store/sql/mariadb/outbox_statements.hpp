@@ -9,6 +9,9 @@ constexpr void set_outbox(Statements& s) {
     s.channels.add =
         "INSERT INTO pawl_channel (ref, partitions) VALUES ($1, $2) "
         "ON DUPLICATE KEY UPDATE ref = ref";
+    // Shared with those who publish: their transaction may be the user's own and last. Of those who
+    // take partitions, adding them lets one in at a time.
+    s.channels.hold = "SELECT partitions FROM pawl_channel WHERE ref = $1 LOCK IN SHARE MODE";
     s.channels.lock = "SELECT partitions FROM pawl_channel WHERE ref = $1 FOR UPDATE";
     s.partitions.add =
         "INSERT INTO pawl_partition (channel, part) VALUES ($1, $2) "

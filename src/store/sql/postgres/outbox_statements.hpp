@@ -9,6 +9,8 @@ inline constexpr Statements::Channels channels{
     .add =
         "INSERT INTO pawl_channel (ref, partitions) VALUES ($1::bigint, $2::integer) "
         "ON CONFLICT DO NOTHING",
+    // One at a time: of those who take partitions, too.
+    .hold = "SELECT partitions FROM pawl_channel WHERE ref = $1::bigint FOR UPDATE",
     .lock = "SELECT partitions FROM pawl_channel WHERE ref = $1::bigint FOR UPDATE",
     .set = "UPDATE pawl_channel SET partitions = $2::integer WHERE ref = $1::bigint",
     .quiesce = Statement{"LOCK TABLE pawl_message IN SHARE ROW EXCLUSIVE MODE"},
