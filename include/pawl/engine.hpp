@@ -10,6 +10,7 @@
 #include <pawl/detail/typed.hpp>
 #include <pawl/detail/typed_function.hpp>
 #include <pawl/export.hpp>
+#include <pawl/foreign.hpp>
 #include <pawl/function.hpp>
 #include <pawl/guard.hpp>
 #include <pawl/handlers.hpp>
@@ -23,9 +24,6 @@
 #include <vector>
 
 namespace pawl::inline v0 {
-
-template <class W>
-class Workflow;
 
 namespace detail {
 /// How an asynchronous send ends: an outcome, or an error.
@@ -135,6 +133,32 @@ public:
         tx.commit();
         return true;
     }
+
+    /// Publishes, sends and starts in the transaction that is open on a connection of your own to
+    /// the store's database. Needs no start. Error (misuse) if none is open, or if it leads
+    /// elsewhere: nothing is written then.
+    JoinedTransaction join(sqlite3* connection);
+    JoinedTransaction join(pg_conn* connection);
+    JoinedTransaction join(st_mysql* connection);
+    /// The same as a statement, for clients that do not give their connection away. Where the
+    /// channel is new it is made now, on a connection of pawl's: on SQLite before your transaction
+    /// writes.
+    template <class T>
+    SqlText publish_sql(std::string_view channel, const T& value, PublishOptions options = {},
+                        Marks marks = Marks::native) {
+        return sql_of(detail::outgoing_message(channel, value, std::move(options)), marks);
+    }
+    template <class W, class I>
+    SqlText send_sql(const Workflow<W>& workflow, std::string_view id, const I& input,
+                     SendOptions options = {}, Marks marks = Marks::native) {
+        return sql_of(detail::outgoing_input(workflow, id, input, std::move(options)), marks);
+    }
+    template <class In, class Out, class I>
+    SqlText start_sql(const Function<In, Out>& function, std::string_view id, const I& input,
+                      Marks marks = Marks::native) {
+        return sql_of(detail::outgoing_start(function, id, input), marks);
+    }
+
     /// Publishes a message and waits until that is durable. Returns its id.
     template <class T>
     Uuid publish(std::string_view channel, const T& value, PublishOptions options = {}) {
@@ -149,11 +173,7 @@ public:
     template <class T, class F>
     std::vector<Uuid> publish_all(std::string_view channel, const std::vector<T>& values,
                                   F options) {
-        std::vector<detail::OutgoingMessage> messages;
-        messages.reserve(values.size());
-        for (const auto& value : values)
-            messages.push_back(detail::outgoing_message(channel, value, options(value)));
-        return publish_all(std::move(messages));
+        return publish_all(detail::outgoing_messages(channel, values, options));
     }
     /// Makes sure that a channel is there with so many partitions: Error (invalid) if it has
     /// others.
@@ -209,6 +229,8 @@ private:
     friend class Workflow;
     friend class detail::RunHandle;
     friend class detail::OpenedRun;
+    friend class JoinedTransaction;
+    friend class Wake;
     struct Impl;
 
     struct Sending {
@@ -225,6 +247,8 @@ private:
     Uuid publish_one(detail::OutgoingMessage message);
     std::vector<Uuid> publish_all(std::vector<detail::OutgoingMessage> messages);
     void post_all(std::vector<detail::OutgoingInput> inputs);
+    SqlText sql_of(detail::OutgoingMessage message, Marks marks);
+    SqlText sql_of(detail::OutgoingInput input, Marks marks);
     OutcomeRecord send_asked(Sending sending);
     void send_asked(Sending sending, detail::Completion done);
     /// The state after sequence `at` (0: the last), or null.

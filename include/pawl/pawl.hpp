@@ -6,6 +6,7 @@
 #include <pawl/decision.hpp>
 #include <pawl/engine.hpp>
 #include <pawl/error.hpp>
+#include <pawl/foreign.hpp>
 #include <pawl/guard.hpp>
 #include <pawl/handlers.hpp>
 #include <pawl/inspect.hpp>

@@ -8,11 +8,6 @@
 
 namespace pawl::inline v0 {
 
-template <class W>
-class Workflow;
-template <class In, class Out>
-class Function;
-
 /// A transaction that is open. What it does is committed together with what pawl records of it, or
 /// not at all. Valid until the function that was given it returns, and used by its thread alone.
 ///
@@ -67,10 +62,7 @@ public:
     template <class W, class I>
     void send(const Workflow<W>& workflow, std::string_view id, const I& input,
               SendOptions options = {}) {
-        outgoing_->post({.type = workflow.name(),
-                         .id = std::string{id},
-                         .input = json::encode(typename W::Input(input)),
-                         .options = std::move(options)});
+        outgoing_->post(detail::outgoing_input(workflow, id, input, std::move(options)));
     }
     /// Has an input applied to the instances that listen to `tag`, now or later, if this commits.
     template <class W, class I>
@@ -85,10 +77,7 @@ public:
     /// Starts a run if this commits; nothing if there is one with this id.
     template <class In, class Out, class I>
     void start(const Function<In, Out>& function, std::string_view id, const I& input) {
-        outgoing_->post({.type = function.name(),
-                         .id = std::string{id},
-                         .input = json::encode(In(input)),
-                         .starts = true});
+        outgoing_->post(detail::outgoing_start(function, id, input));
     }
 
 protected:

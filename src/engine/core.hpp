@@ -56,6 +56,14 @@ public:
         check_process();
         set_up();
     }
+    /// Empty, with this engine's limits and ids.
+    OutgoingBuffer outgoing() {
+        return OutgoingBuffer{{.payload_limit = options_.payload_limit,
+                               .fresh_id = [this] { return fresh_id(); },
+                               .before_post = [this](const std::string& type, std::size_t others) {
+                                   inbox_limit_.check(type, others);
+                               }}};
+    }
     /// Publishes what is in it, and waits until that is durable.
     void commit(const OutgoingBuffer& outgoing);
     /// Messages were committed: those who deliver them look at once.
@@ -66,7 +74,6 @@ public:
     /// One that was added, or pawl's own. Throws Error (unknown).
     const Registered& workflow(std::string_view type) const;
     Instances& instances() { return instances_; }
-    InboxLimit& inbox_limit() { return inbox_limit_; }
     Uuid fresh_id() { return base::uuid7(clock_.now(), *random_); }
     const Functions& functions() const { return functions_; }
     /// Ready to be used: whatever is added is added.

@@ -15,20 +15,12 @@ namespace {
 
 constexpr Duration patience = std::chrono::seconds{30};
 
-engine::OutgoingBuffer buffer_of(engine::Core& core) {
-    return engine::OutgoingBuffer{
-        {.payload_limit = core.options().payload_limit,
-         .fresh_id = [&core] { return core.fresh_id(); },
-         .before_post = [&core](const std::string& type,
-                                std::size_t others) { core.inbox_limit().check(type, others); }}};
-}
-
 }  // namespace
 
 struct BegunTransaction::Impl {
     explicit Impl(std::shared_ptr<engine::Core> from)
         : core(std::move(from)),
-          outgoing(buffer_of(*core)),
+          outgoing(core->outgoing()),
           transaction(core->store().begin(core->options().transaction_limit)) {}
 
     std::shared_ptr<engine::Core> core;
@@ -57,14 +49,14 @@ BegunTransaction Engine::begin() {
 }
 
 Uuid Engine::publish_one(detail::OutgoingMessage message) {
-    auto buffer = buffer_of(*impl_->core);
+    auto buffer = impl_->core->outgoing();
     const Uuid id = buffer.publish(std::move(message));
     impl_->core->commit(buffer);
     return id;
 }
 
 std::vector<Uuid> Engine::publish_all(std::vector<detail::OutgoingMessage> messages) {
-    auto buffer = buffer_of(*impl_->core);
+    auto buffer = impl_->core->outgoing();
     std::vector<Uuid> ids;
     for (auto& message : messages) ids.push_back(buffer.publish(std::move(message)));
     impl_->core->commit(buffer);
@@ -72,7 +64,7 @@ std::vector<Uuid> Engine::publish_all(std::vector<detail::OutgoingMessage> messa
 }
 
 void Engine::post_all(std::vector<detail::OutgoingInput> inputs) {
-    auto buffer = buffer_of(*impl_->core);
+    auto buffer = impl_->core->outgoing();
     for (auto& input : inputs) buffer.post(std::move(input));
     impl_->core->commit(buffer);
 }

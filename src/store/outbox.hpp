@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "store/commit.hpp"
+#include "store/foreign.hpp"
 #include "store/values.hpp"
 
 namespace pawl::store {
@@ -129,7 +131,7 @@ struct DeadMessageFilter {
 /// What has become of a message.
 enum class Delivered : std::uint8_t { no, yes, dead };
 
-/// Thread-safe. Every verb is one transaction.
+/// Thread-safe. Every verb is one transaction, unless it says otherwise.
 class Outbox {
 public:
     /// Makes sure that the channel is there with so many partitions; 0: with as many as it has.
@@ -173,6 +175,15 @@ public:
     virtual std::int64_t redeliver(const DeadMessageFilter& filter) = 0;
     /// Removes up to `limit` that were resolved, discarded or rejected and died before `before`.
     virtual std::int64_t clean_up_dead(Time before, std::size_t limit) = 0;
+
+    /// For messages in a transaction that is open on somebody else's connection to this database.
+    /// Error (misuse) if there is none, or it leads elsewhere.
+    virtual std::unique_ptr<ForeignTransaction> join(const ForeignHandle& handle) = 0;
+    /// What writes the message, for whoever runs it in a transaction of his own. Makes sure that
+    /// the channel is there.
+    virtual SpelledStatement spell(const Message& message, Marks marks) = 0;
+    /// Tells other processes that somebody else's transaction may have left messages.
+    virtual void announce() noexcept = 0;
 
 protected:
     ~Outbox() = default;

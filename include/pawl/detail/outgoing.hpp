@@ -11,6 +11,16 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
+
+namespace pawl::inline v0 {
+
+template <class W>
+class Workflow;
+template <class In, class Out>
+class Function;
+
+}  // namespace pawl::inline v0
 
 namespace pawl::inline v0::detail {
 
@@ -41,6 +51,16 @@ OutgoingMessage outgoing_message(std::string_view channel, const T& value, Publi
             .options = std::move(options)};
 }
 
+template <class T, class F>
+std::vector<OutgoingMessage> outgoing_messages(std::string_view channel,
+                                               const std::vector<T>& values, F& options) {
+    std::vector<OutgoingMessage> messages;
+    messages.reserve(values.size());
+    for (const auto& value : values)
+        messages.push_back(outgoing_message(channel, value, options(value)));
+    return messages;
+}
+
 /// An input for a workflow, or the start of a run.
 struct OutgoingInput {
     std::string type;
@@ -56,6 +76,24 @@ struct Listening {
     std::string tag;
     bool listens = true;
 };
+
+template <class W, class I>
+OutgoingInput outgoing_input(const Workflow<W>& workflow, std::string_view id, const I& input,
+                             SendOptions options) {
+    return {.type = workflow.name(),
+            .id = std::string{id},
+            .input = json::encode(typename W::Input(input)),
+            .options = std::move(options)};
+}
+
+template <class In, class Out, class I>
+OutgoingInput outgoing_start(const Function<In, Out>& function, std::string_view id,
+                             const I& input) {
+    return {.type = function.name(),
+            .id = std::string{id},
+            .input = json::encode(In(input)),
+            .starts = true};
+}
 
 /// Collects; nothing happens before the commit.
 class Outgoing {

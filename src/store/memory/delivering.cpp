@@ -312,4 +312,17 @@ std::int64_t Delivering::clean_up_dead(Time before, std::size_t limit) {
     return removed;
 }
 
+namespace {
+
+[[noreturn]] void fail_without_sql() {
+    throw Error{Code::misuse,
+                "a store in memory has no SQL: a transaction of your own client needs a store on "
+                "SQLite, PostgreSQL or MariaDB"};
+}
+
+}  // namespace
+
+std::unique_ptr<ForeignTransaction> Delivering::join(const ForeignHandle&) { fail_without_sql(); }
+SpelledStatement Delivering::spell(const Message&, Marks) { fail_without_sql(); }
+
 }  // namespace pawl::store::memory

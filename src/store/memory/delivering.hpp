@@ -37,6 +37,9 @@ public:
                              const std::string& reason) override;
     std::int64_t redeliver(const DeadMessageFilter& filter) override;
     std::int64_t clean_up_dead(Time before, std::size_t limit) override;
+    std::unique_ptr<ForeignTransaction> join(const ForeignHandle& handle) override;
+    SpelledStatement spell(const Message& message, Marks marks) override;
+    void announce() noexcept override {}
 
 private:
     bool is_live(SessionId session) const;

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "store/sql/connection.hpp"
+#include "store/sql/lent_connection.hpp"
 #include "store/sql/numbers.hpp"
+#include "store/sql/spelling.hpp"
 #include "store/sql/statements.hpp"
 #include "store/store.hpp"
 
@@ -59,6 +61,11 @@ public:
                                const std::function<void(const Row&)>& take);
     /// Tells the watches of other processes that there is something for them.
     virtual void announce() noexcept = 0;
+    /// The same of a transaction that is not pawl's.
+    virtual void announce_foreign() noexcept { announce(); }
+    /// Throws Error (misuse) unless a transaction on this database is open on it.
+    virtual std::unique_ptr<LentConnection> borrow(const ForeignHandle& handle) = 0;
+    virtual Spelling spelling() const = 0;
     virtual std::unique_ptr<Watch> watch() = 0;
 
 private:

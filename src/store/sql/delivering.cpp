@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "store/sql/cursor.hpp"
+#include "store/sql/message_rows.hpp"
 #include "store/sql/records.hpp"
 #include "store/sql/transacting.hpp"
 

@@ -43,6 +43,10 @@ public:
     std::int64_t redeliver(const DeadMessageFilter& filter) override;
     std::int64_t clean_up_dead(Time before, std::size_t limit) override;
 
+    std::unique_ptr<ForeignTransaction> join(const ForeignHandle& handle) override;
+    SpelledStatement spell(const Message& message, Marks marks) override;
+    void announce() noexcept override { database_.announce_foreign(); }
+
 private:
     struct Owners {
         std::vector<std::int32_t> held;

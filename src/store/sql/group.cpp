@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "store/sql/records.hpp"
+#include "store/sql/message_rows.hpp"
 
 namespace pawl::store::sql {
 

@@ -1,10 +1,8 @@
 // What is left of a group once it is judged, written a table at a time.
-#include <set>
-
 #include "base/points.hpp"
 #include "store/outbox.hpp"
 #include "store/sql/group.hpp"
-#include "store/sql/records.hpp"
+#include "store/sql/message_rows.hpp"
 #include "store/sql/shard.hpp"
 
 namespace pawl::store::sql {
@@ -162,23 +160,10 @@ void Group::write_unique_keys() {
     connection_->post(sql_.unique_keys.add, rows_.taken_keys);
 }
 
-// Of those that must not be there twice, each is the first or is dropped.
 void Group::write_messages() {
     for (const Ref channel : new_channels_)
         connection_->run(sql_.channels.add, {channel, default_partitions});
-    std::set<std::pair<Ref, std::string_view>> seen;
-    std::erase_if(once_messages_, [&](const auto& one) {
-        return !seen.emplace(one.first, one.second->once).second;
-    });
-    Rows keys;
-    for (const auto& [channel, message] : once_messages_)
-        keys.add({channel, bytes(message->once), run_.now, run_.now + message->once_for,
-                  bytes(message->id)});
-    connection_->query(sql_.once.take, keys, [&](std::size_t key, const Row& row) {
-        const auto& [channel, message] = once_messages_[key];
-        if (row.view(0) == bytes(message->id).view())
-            add_message(rows_.messages, channel, *message, run_.now);
-    });
+    add_first_ones(*connection_, sql_, rows_.messages, std::move(once_messages_), run_.now);
     connection_->post(sql_.messages.add, rows_.messages);
 }
 

@@ -6,6 +6,9 @@
 namespace pawl::store::sql {
 
 inline constexpr Statements::Channels standard_channels{
+    .find =
+        "SELECT c.ref, c.partitions FROM pawl_name n JOIN pawl_channel c ON c.ref = n.ref "
+        "WHERE n.name = $1",
     .add = "INSERT INTO pawl_channel (ref, partitions) VALUES ($1, $2) ON CONFLICT DO NOTHING",
     .hold = "SELECT partitions FROM pawl_channel WHERE ref = $1",
     .lock = "SELECT partitions FROM pawl_channel WHERE ref = $1",

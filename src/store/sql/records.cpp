@@ -146,18 +146,6 @@ Message read_message(const Row& row) {
     return out;
 }
 
-void add_message(Rows& rows, Ref channel, const Message& message, Time now) {
-    const Envelope& envelope = message.envelope;
-    rows.add(
-        {channel, message.partition ? Value{*message.partition} : Value{}, partition_hash(message),
-         now, message.deliver_after ? Value{*message.deliver_after} : Value{0},
-         static_cast<int>(message.payload.encoding), bytes(message.id), given_bytes(message.key),
-         given_text(message.type), given_text(message.recipient), given_text(message.schema),
-         given_bytes(envelope.causation), given_text(envelope.correlation),
-         given_text(envelope.conversation), given_text(envelope.tenant), given_text(envelope.trace),
-         bytes(message.payload.bytes)});
-}
-
 StoredEvent finish(Unnamed<StoredEvent> event, Interned& interned, Connection& connection) {
     event.value.event.name = interned.name(connection, event.name);
     event.value.instance.type = interned.name(connection, event.type);

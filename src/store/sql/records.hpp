@@ -31,8 +31,6 @@ Snapshot read_snapshot(const Row& row);
 RecordedEnding read_ending(const Row& row);
 InboxRow read_inbox_row(const Row& row);
 Message read_message(const Row& row);
-/// As a row of `messages.add`; the row has views of the message.
-void add_message(Rows& rows, Ref channel, const Message& message, Time now);
 
 /// With the texts of its numbers.
 StoredEvent finish(Unnamed<StoredEvent> event, Interned& interned, Connection& connection);

@@ -145,6 +145,7 @@ struct Statements {
     } inbox;
 
     struct Channels {
+        Statement find;  ///< (name): ref and partitions
         Statement add;   ///< (ref, partitions): unless it is there
         Statement hold;  ///< (ref): partitions; nobody changes how many until the commit
         Statement lock;  ///< (ref): the same, and nobody holds it meanwhile

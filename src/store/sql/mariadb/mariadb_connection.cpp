@@ -44,13 +44,22 @@ std::string Address::text() const {
                           : fmt::format("{}/{}", socket, database);
 }
 
-void MariadbConnection::Close::operator()(st_mysql* link) const { mysql_close(link); }
+void CloseUnlessLent::operator()(st_mysql* link) const {
+    if (!is_lent) mysql_close(link);
+}
 
 MariadbConnection::MariadbConnection(ConnectionOptions options)
     : options_(std::move(options)), server_(options_.address.text()) {
     start_library();
     connect();
     configure();
+}
+
+MariadbConnection::MariadbConnection(st_mysql* lent, ConnectionOptions options)
+    : options_(std::move(options)),
+      server_(mysql_get_host_info(lent)),
+      link_(lent, CloseUnlessLent{.is_lent = true}) {
+    ask_for_largest_packet();
 }
 
 MariadbConnection::~MariadbConnection() { cache_.clear(); }
@@ -88,11 +97,15 @@ void MariadbConnection::connect() {
 void MariadbConnection::configure() {
     send(set_mode.text);
     send(options_.role == Role::reader ? read_one_moment.text : read_what_is_committed.text);
+    ask_for_largest_packet();
+    limit_statements_to(options_.deadline);
+    rollback();
+}
+
+void MariadbConnection::ask_for_largest_packet() {
     query(mariadb::largest_packet, {}, [&](const Row& row) {
         largest_packet_ = static_cast<std::size_t>(row.number(0)) - packet_margin;
     });
-    limit_statements_to(options_.deadline);
-    rollback();
 }
 
 void MariadbConnection::limit_statements_to(Duration limit) {
@@ -116,7 +129,9 @@ Prepared& MariadbConnection::prepared(Statement statement) {
     const auto found = cache_.find(statement.text);
     if (found != cache_.end()) return found->second;
     hear_answers();
-    Prepared made{link_.get(), statement.text, options_.prefix};
+    Prepared made{link_.get(),
+                  statement.text,
+                  {.prefix = options_.prefix, .texts_as_bytes = options_.texts_as_bytes}};
     if (!made.is_ready()) fail(failure_of(made.handle()), statement.text);
     return cache_.emplace(statement.text, std::move(made)).first->second;
 }

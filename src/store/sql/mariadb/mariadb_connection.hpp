@@ -44,12 +44,21 @@ struct ConnectionOptions {
     std::string prefix = "pawl_";
     Role role = Role::writer;
     Duration deadline = std::chrono::seconds{30};  ///< of connecting, and of each statement
-    base::AtPoint at_point;                        ///< for crash tests
+    /// Where the character set of the session is not known: the server takes bytes as they are.
+    bool texts_as_bytes = false;
+    base::AtPoint at_point;  ///< for crash tests
+};
+
+struct CloseUnlessLent {
+    bool is_lent = false;
+    void operator()(st_mysql* link) const;
 };
 
 class MariadbConnection final : public Connection {
 public:
     explicit MariadbConnection(ConnectionOptions options);
+    /// On a connection that is somebody else's, as it is; it stays open.
+    MariadbConnection(st_mysql* lent, ConnectionOptions options);
     ~MariadbConnection() override;
     MariadbConnection(const MariadbConnection&) = delete;
     MariadbConnection& operator=(const MariadbConnection&) = delete;
@@ -84,6 +93,7 @@ private:
 
     void connect();
     void configure();
+    void ask_for_largest_packet();
     /// Runs text that has no parameters and no result.
     void send(std::string_view text);
     Prepared& prepared(Statement statement);
@@ -94,12 +104,9 @@ private:
     [[noreturn]] void fail_users(const Failure& failure, std::string_view sql);
     void limit_statements_to(Duration limit);
 
-    struct Close {
-        void operator()(st_mysql* link) const;
-    };
     ConnectionOptions options_;
     std::string server_;
-    std::unique_ptr<st_mysql, Close> link_;
+    std::unique_ptr<st_mysql, CloseUnlessLent> link_;
     std::unordered_map<const char*, Prepared> cache_;  // before the link it belongs to
     std::size_t largest_packet_ = 0;
     int savepoints_ = 0;

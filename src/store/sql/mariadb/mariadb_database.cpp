@@ -4,11 +4,13 @@
 
 #include <pawl/error.hpp>
 
+#include "store/sql/mariadb/mariadb_lent.hpp"
 #include "store/sql/mariadb/mariadb_migrating.hpp"
 #include "store/sql/mariadb/mariadb_statements.hpp"
 #include "store/sql/mariadb/mariadb_url.hpp"
 #include "store/sql/mariadb/mariadb_watch.hpp"
 #include "store/sql/rewrite.hpp"
+#include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql::mariadb {
 
@@ -101,6 +103,33 @@ std::unique_ptr<Numbers> MariadbDatabase::numbers() {
 
 std::unique_ptr<Watch> MariadbDatabase::watch() {
     return make_watch([this] { return open(Role::reader); });
+}
+
+// A transaction of somebody else's takes no number: it would keep all groups waiting for its end.
+void MariadbDatabase::announce_foreign() noexcept {
+    try {
+        in_write(*this, Purpose::claim,
+                 [](Connection& connection) { return connection.run(take_number); });
+    } catch (const std::exception&) {
+        // Those who deliver look by themselves.
+    }
+}
+
+std::string MariadbDatabase::qualified_prefix() const {
+    std::string name = "`";
+    for (const char c : address_.database) name += c == '`' ? "``" : std::string{c};
+    return name + "`." + options_.prefix;
+}
+
+std::unique_ptr<LentConnection> MariadbDatabase::borrow(const ForeignHandle& handle) {
+    return std::make_unique<MariadbLent>(
+        handle_of<st_mysql*>(handle, "MariaDB"),
+        ConnectionOptions{
+            .address = address_, .prefix = qualified_prefix(), .texts_as_bytes = true});
+}
+
+Spelling MariadbDatabase::spelling() const {
+    return {.prefix = qualified_prefix(), .native = Marks::question, .value = spelled};
 }
 
 }  // namespace pawl::store::sql::mariadb

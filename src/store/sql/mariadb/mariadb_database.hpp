@@ -20,7 +20,10 @@ public:
     std::unique_ptr<Numbers> numbers() override;
     /// Others look at the numbers that groups take, so there is nothing to say.
     void announce() noexcept override {}
+    void announce_foreign() noexcept override;
     std::unique_ptr<Watch> watch() override;
+    std::unique_ptr<LentConnection> borrow(const ForeignHandle& handle) override;
+    Spelling spelling() const override;
 
 private:
     using Pool = ConnectionPool<MariadbConnection>;
@@ -31,6 +34,8 @@ private:
     std::unique_ptr<MariadbConnection> open(Role role) const;
     Pool& pool(Role role);
     Lease lease(Role role, Access access);
+    /// Whatever database a session is in.
+    std::string qualified_prefix() const;
 
     const MariadbOptions options_;
     const Address address_;

@@ -107,8 +107,11 @@ std::vector<std::string> Keys::parts(std::size_t largest) const {
 /// The library wants an array for each parameter: the rows, turned by a quarter.
 class Prepared::Parameters {
 public:
-    explicit Parameters(std::vector<std::size_t> places)
-        : places_(std::move(places)), columns_(places_.size()), binds_(places_.size()) {}
+    Parameters(std::vector<std::size_t> places, bool texts_as_bytes)
+        : places_(std::move(places)),
+          text_(texts_as_bytes ? MYSQL_TYPE_BLOB : MYSQL_TYPE_STRING),
+          columns_(places_.size()),
+          binds_(places_.size()) {}
 
     bool take_json() const { return std::ranges::find(places_, 0u) != places_.end(); }
     MYSQL_BIND* binds() { return binds_.empty() ? nullptr : binds_.data(); }
@@ -159,7 +162,7 @@ private:
             value.type == Value::Type::null ? STMT_INDICATOR_NULL : STMT_INDICATOR_NONE;
         auto& type = binds_[at].buffer_type;
         if (value.type == Value::Type::number) type = MYSQL_TYPE_LONGLONG;
-        if (value.type == Value::Type::text) type = MYSQL_TYPE_STRING;
+        if (value.type == Value::Type::text) type = text_;
         if (value.type == Value::Type::bytes) type = MYSQL_TYPE_BLOB;
     }
 
@@ -183,6 +186,7 @@ private:
     }
 
     std::vector<std::size_t> places_;  // the parameter at each mark, from 1
+    enum_field_types text_;
     std::vector<Column> columns_;
     std::vector<MYSQL_BIND> binds_;
 };
@@ -274,12 +278,13 @@ private:
 
 void Prepared::Close::operator()(st_mysql_stmt* handle) const { mysql_stmt_close(handle); }
 
-Prepared::Prepared(st_mysql* link, std::string_view sql, const std::string& prefix)
+Prepared::Prepared(st_mysql* link, std::string_view sql, const PreparedOptions& options)
     : handle_(mysql_stmt_init(link)) {
     std::vector<std::size_t> places;
-    const auto text = rewrite(sql, {.prefix = prefix, .mark = '?', .numbered = false}, &places);
+    const auto text =
+        rewrite(sql, {.prefix = options.prefix, .mark = '?', .numbered = false}, &places);
     is_ready_ = handle_ && mysql_stmt_prepare(handle_.get(), text.data(), text.size()) == 0;
-    parameters_ = std::make_unique<Parameters>(std::move(places));
+    parameters_ = std::make_unique<Parameters>(std::move(places), options.texts_as_bytes);
     takes_json_ = parameters_->take_json();
     // The server refuses arrays for an INSERT ... SELECT.
     takes_arrays_ = text.find("INSERT") == text.npos || text.find("SELECT") == text.npos;

@@ -34,10 +34,15 @@ private:
 /// Bytes that a row of parameters takes on the wire, at most.
 std::size_t size_of(std::span<const Value> row);
 
+struct PreparedOptions {
+    std::string prefix;  ///< of tables
+    bool texts_as_bytes = false;
+};
+
 /// A failure of the library is left in `handle()`, and told by `false`.
 class Prepared {
 public:
-    Prepared(st_mysql* link, std::string_view sql, const std::string& prefix);
+    Prepared(st_mysql* link, std::string_view sql, const PreparedOptions& options);
     ~Prepared();
     Prepared(Prepared&&) noexcept;
     Prepared& operator=(Prepared&&) noexcept;

@@ -84,6 +84,12 @@ Link::Link(const LinkOptions& options) : options_(options) {
         fail_lost("", PQerrorMessage(handle()));
 }
 
+// How long it may take is said by the user's own settings.
+Link::Link(PGconn* lent)
+    : options_{.statement_timeout = std::chrono::hours{24}},
+      connection_(lent, FinishUnlessLent{.is_lent = true}),
+      place_(describe(lent)) {}
+
 Link::Deadline Link::deadline() const {
     // The server gives up first and says why.
     return std::chrono::steady_clock::now() + options_.statement_timeout + std::chrono::seconds{1};

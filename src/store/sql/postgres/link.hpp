@@ -21,6 +21,13 @@ struct ClearResult {
 };
 using Result = std::unique_ptr<PGresult, ClearResult>;
 
+struct FinishUnlessLent {
+    bool is_lent = false;
+    void operator()(PGconn* connection) const {
+        if (!is_lent) PQfinish(connection);
+    }
+};
+
 /// Used by one thread at a time. Always in pipeline mode: what is sent is answered in its order,
 /// and nothing waits for an answer before `receive` is called.
 class Link {
@@ -29,6 +36,8 @@ public:
 
     /// Connects. Throws pawl::Error within the time it is given.
     explicit Link(const LinkOptions& options);
+    /// A connection of somebody else's, who takes care of its settings and its end.
+    explicit Link(PGconn* lent);
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
@@ -52,15 +61,12 @@ public:
     void wait_for_input(std::chrono::milliseconds timeout, int also);
 
 private:
-    struct Finish {
-        void operator()(PGconn* connection) const { PQfinish(connection); }
-    };
     [[noreturn]] void fail_lost(const char* what, const std::string& why) const;
     /// False when the deadline has passed.
     bool wait(short events, Deadline deadline) const;
 
     LinkOptions options_;
-    std::unique_ptr<PGconn, Finish> connection_;
+    std::unique_ptr<PGconn, FinishUnlessLent> connection_;
     std::string place_;
 };
 

@@ -6,6 +6,9 @@
 namespace pawl::store::sql::postgres {
 
 inline constexpr Statements::Channels channels{
+    .find =
+        "SELECT c.ref, c.partitions FROM pawl_name n JOIN pawl_channel c ON c.ref = n.ref "
+        "WHERE n.name = $1::text",
     .add =
         "INSERT INTO pawl_channel (ref, partitions) VALUES ($1::bigint, $2::integer) "
         "ON CONFLICT DO NOTHING",

@@ -51,6 +51,12 @@ PostgresConnection::PostgresConnection(ConnectionOptions options)
     finish();
 }
 
+PostgresConnection::PostgresConnection(PGconn* lent, const std::string& schema)
+    : options_{.schema = schema, .pooler = true, .lent = true},
+      link_(lent),
+      prefix_('"' + schema + "\"."),
+      stage_(Stage::begun) {}
+
 std::string PostgresConnection::qualified(std::string_view name) const {
     return prefix_ + std::string{name};
 }
@@ -126,7 +132,8 @@ void PostgresConnection::take_answers() {
     for (const auto& awaited : awaited_) take_results(awaited, deadline, failure);
     complete = true;
     if (failure.message.empty()) return;
-    if (ends_connection(failure)) broken_ = true;
+    // One that is lent is given up by its owner.
+    if (ends_connection(failure)) broken_ = !options_.lent;
     held_up_ = was_out_of_time(failure);
     throw_failure(link_.place(), failure);
 }

@@ -19,12 +19,16 @@ struct ConnectionOptions {
     std::string schema = "pawl";
     bool users = false;   ///< for SQL of the user's own: the server's settings stay as they are
     bool pooler = false;  ///< statements are not kept, settings are made anew for each transaction
+    bool lent = false;    ///< a connection of somebody else's, with a transaction open on it
     base::AtPoint at_point;  ///< for crash tests
 };
 
 class PostgresConnection final : public Connection {
 public:
     explicit PostgresConnection(ConnectionOptions options);
+    /// In a transaction that is open on somebody else's connection. Nothing is left there: no
+    /// statement, and no setting.
+    PostgresConnection(PGconn* lent, const std::string& schema);
 
     void begin(Access access) override;
     void commit() override;

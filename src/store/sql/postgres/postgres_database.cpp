@@ -7,6 +7,7 @@
 
 #include "store/sql/postgres/following.hpp"
 #include "store/sql/postgres/opening.hpp"
+#include "store/sql/postgres/postgres_lent.hpp"
 #include "store/sql/postgres/postgres_statements.hpp"
 #include "store/sql/postgres/postgres_watch.hpp"
 #include "store/sql/transacting.hpp"
@@ -49,7 +50,10 @@ PostgresDatabase::PostgresDatabase(const PostgresOptions& options)
       bell_(connection_options(options)) {
     check_options(options_);
     const Lease connection{*this, take(pool_), Access::write};
-    prepare_schema(static_cast<PostgresConnection&>(*connection), options_.schema);
+    auto& own = static_cast<PostgresConnection&>(*connection);
+    prepare_schema(own, options_.schema);
+    place_ = own.place();
+    identity_ = identity_of(own);
 }
 
 const Statements& PostgresDatabase::statements() const { return postgres::statements; }
@@ -111,6 +115,16 @@ std::string PostgresDatabase::follow(const std::string& cursor, std::size_t limi
 
 std::unique_ptr<Watch> PostgresDatabase::watch() {
     return make_watch(connection_options(options_), bell_);
+}
+
+std::unique_ptr<LentConnection> PostgresDatabase::borrow(const ForeignHandle& handle) {
+    return std::make_unique<PostgresLent>(
+        handle_of<pg_conn*>(handle, "PostgreSQL"),
+        PostgresLent::Store{.schema = options_.schema, .place = place_, .identity = identity_});
+}
+
+Spelling PostgresDatabase::spelling() const {
+    return {.prefix = '"' + options_.schema + "\".", .native = Marks::dollar, .value = spelled};
 }
 
 }  // namespace pawl::store::sql::postgres

@@ -26,6 +26,8 @@ public:
                        const std::function<void(const Row&)>& take) override;
     void announce() noexcept override { bell_.ring(); }
     std::unique_ptr<Watch> watch() override;
+    std::unique_ptr<LentConnection> borrow(const ForeignHandle& handle) override;
+    Spelling spelling() const override;
 
 private:
     void give_back(Connection& connection, Access access) noexcept override;
@@ -42,6 +44,8 @@ private:
     DatabaseClock clock_;
     Blocks blocks_;
     Bell bell_;
+    std::string place_;     ///< for messages
+    std::string identity_;  ///< see identity_of
 };
 
 /// How to connect for these options.

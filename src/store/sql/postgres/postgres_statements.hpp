@@ -388,6 +388,13 @@ inline constexpr Statement meta =
     "SELECT application, schema_version, minimum_reader FROM pawl_meta";
 inline constexpr const char* create_schema = "CREATE SCHEMA IF NOT EXISTS ";
 
+/// The cluster, and the database in it.
+inline constexpr Statement identity =
+    "SELECT m.system_identifier::text || '/' || d.oid::text FROM pawl_meta m "
+    "JOIN pg_catalog.pg_database d ON d.datname = current_database()";
+/// (name): until the end of the transaction.
+inline constexpr Statement set_encoding = "SELECT set_config('client_encoding', $1::text, true)";
+
 inline constexpr Statement alive = "SELECT 1";
 inline constexpr Statement ring = "SELECT pg_notify($1::text, '')";
 inline constexpr const char* listen = "LISTEN ";

@@ -79,7 +79,9 @@ Diagnosis diagnose(int result) {
 
 }  // namespace
 
-void SqliteConnection::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
+void CloseUnlessLent::operator()(sqlite3* database) const {
+    if (!is_lent) sqlite3_close(database);
+}
 void SqliteConnection::Finalize::operator()(sqlite3_stmt* s) const { sqlite3_finalize(s); }
 
 SqliteConnection::SqliteConnection(ConnectionOptions options) : options_(std::move(options)) {
@@ -92,6 +94,9 @@ SqliteConnection::SqliteConnection(ConnectionOptions options) : options_(std::mo
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(options_.busy_deadline);
     sqlite3_busy_timeout(raw, static_cast<int>(wait.count()));
 }
+
+SqliteConnection::SqliteConnection(sqlite3* lent, ConnectionOptions options)
+    : options_(std::move(options)), database_(lent, CloseUnlessLent{.is_lent = true}) {}
 
 SqliteConnection::~SqliteConnection() = default;
 
@@ -202,7 +207,12 @@ void SqliteConnection::rollback() noexcept {
     }
 }
 
-void SqliteConnection::set_savepoint() { run(sqlite::set_savepoint); }
+// The user's transaction may not have written yet, and one that reads first can't write any more
+// when somebody else has.
+void SqliteConnection::set_savepoint() {
+    run(sqlite::set_savepoint);
+    if (database_.get_deleter().is_lent) run(take_write_lock);
+}
 void SqliteConnection::release_savepoint() { run(sqlite::release_savepoint); }
 void SqliteConnection::rollback_to_savepoint() { run(sqlite::rollback_to_savepoint); }
 

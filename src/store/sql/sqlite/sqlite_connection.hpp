@@ -25,9 +25,16 @@ struct ConnectionOptions {
     base::AtPoint at_point;    ///< for crash tests
 };
 
+struct CloseUnlessLent {
+    bool is_lent = false;
+    void operator()(sqlite3* database) const;
+};
+
 class SqliteConnection final : public Connection {
 public:
     explicit SqliteConnection(ConnectionOptions options);
+    /// On a connection that is somebody else's, as it is; it stays open.
+    SqliteConnection(sqlite3* lent, ConnectionOptions options);
     ~SqliteConnection() override;
     SqliteConnection(const SqliteConnection&) = delete;
     SqliteConnection& operator=(const SqliteConnection&) = delete;
@@ -49,14 +56,13 @@ public:
     void configure(Statement statement);
     /// Runs every statement of a migration.
     void run_script(std::string_view script);
+    /// So that whoever has lent the connection can close it.
+    void forget_statements() noexcept { cache_.clear(); }
     bool is_read_only() const;
     sqlite3* handle() { return database_.get(); }
     const std::string& path() const { return options_.path; }
 
 private:
-    struct Close {
-        void operator()(sqlite3* database) const;
-    };
     struct Finalize {
         void operator()(sqlite3_stmt* statement) const;
     };
@@ -76,7 +82,7 @@ private:
     void lift_limit() noexcept;
 
     ConnectionOptions options_;
-    std::unique_ptr<sqlite3, Close> database_;
+    std::unique_ptr<sqlite3, CloseUnlessLent> database_;
     std::optional<std::chrono::steady_clock::time_point> limit_;  // of SQL of the user's own
     std::unordered_map<const char*, Prepared> cache_;  // by the address of the statement's text
 };

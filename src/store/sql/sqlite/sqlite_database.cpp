@@ -7,6 +7,7 @@
 #include <pawl/error.hpp>
 
 #include "store/sql/sqlite/opening.hpp"
+#include "store/sql/sqlite/sqlite_lent.hpp"
 #include "store/sql/sqlite/sqlite_statements.hpp"
 #include "store/sql/sqlite/sqlite_watch.hpp"
 
@@ -158,6 +159,15 @@ std::unique_ptr<Numbers> SqliteDatabase::numbers() {
 
 std::unique_ptr<Watch> SqliteDatabase::watch() {
     return make_watch(connection_options(), turn_->path());
+}
+
+std::unique_ptr<LentConnection> SqliteDatabase::borrow(const ForeignHandle& handle) {
+    return std::make_unique<SqliteLent>(handle_of<sqlite3*>(handle, "a SQLite file"),
+                                        connection_options());
+}
+
+Spelling SqliteDatabase::spelling() const {
+    return {.prefix = options_.prefix, .native = Marks::question, .value = spelled};
 }
 
 }  // namespace pawl::store::sql::sqlite

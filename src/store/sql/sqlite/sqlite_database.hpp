@@ -28,6 +28,8 @@ public:
     std::unique_ptr<Numbers> numbers() override;
     void announce() noexcept override { turn_->ring(); }
     std::unique_ptr<Watch> watch() override;
+    std::unique_ptr<LentConnection> borrow(const ForeignHandle& handle) override;
+    Spelling spelling() const override;
 
 private:
     void give_back(Connection& connection, Access access) noexcept override;

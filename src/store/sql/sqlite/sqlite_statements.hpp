@@ -18,6 +18,9 @@ inline constexpr Statement set_savepoint = "SAVEPOINT pawl";
 inline constexpr Statement release_savepoint = "RELEASE pawl";
 inline constexpr Statement rollback_to_savepoint = "ROLLBACK TO pawl";
 
+/// Number, name and file of each that is attached, the main one first.
+inline constexpr Statement attached = "PRAGMA database_list";
+inline constexpr Statement take_write_lock = "DELETE FROM pawl_message WHERE 0";
 inline constexpr Statement data_version = "PRAGMA data_version";
 inline constexpr Statement use_wal = "PRAGMA journal_mode = WAL";
 // SQLite acts on these two when they are prepared, so they are never cached.

@@ -1,0 +1,71 @@
+#include "store/sql/mariadb/mariadb_lent.hpp"
+
+#include <fmt/format.h>
+#include <mysql.h>
+
+#include <pawl/error.hpp>
+
+#include "store/sql/mariadb/mariadb_statements.hpp"
+
+namespace pawl::store::sql::mariadb {
+namespace {
+
+[[noreturn]] void refuse(std::string_view why) {
+    throw Error{Code::misuse, fmt::format("join: a connection to MariaDB: {}", why)};
+}
+
+// Nothing can be sent before the answers of what was sent are read.
+st_mysql* idle(st_mysql* handle) {
+    if (!mysql_get_host_info(handle)) refuse("it is not connected");
+    if (handle->status != MYSQL_STATUS_READY)
+        refuse("the result of a statement is not read to its end");
+    return handle;
+}
+
+constexpr const char* not_open = "no transaction is open on it; begin it first";
+
+}  // namespace
+
+MariadbLent::MariadbLent(st_mysql* handle, const ConnectionOptions& store)
+    : handle_(idle(handle)), connection_(handle, store) {
+    // The library does not hear that the server has ended one after a deadlock.
+    bool is_open = false;
+    connection_.query(transaction_state, {},
+                      [&](const Row& row) { is_open = row.number(0) != 0 || row.number(1) != 0; });
+    if (!is_open) refuse(not_open);
+    check_tables(store);
+}
+
+void MariadbLent::check_tables(const ConnectionOptions& store) {
+    try {
+        connection_.query(meta, {}, [](const Row&) {});
+    } catch (const LostConnection&) {
+        throw;
+    } catch (const Error& error) {
+        refuse(fmt::format("the tables {}* of the store are not there; join one to {}: {}",
+                           store.prefix, store.address.text(), error.what()));
+    }
+}
+
+Connection& MariadbLent::enter() {
+    idle(handle_);
+    const auto state = handle_->server_status;
+    if (!(state & SERVER_STATUS_IN_TRANS) && (state & SERVER_STATUS_AUTOCOMMIT)) refuse(not_open);
+    return connection_;
+}
+
+SpelledValue spelled(const Value& value) {
+    switch (value.type) {
+        case Value::Type::null:
+            return {};
+        case Value::Type::number:
+            return {"CAST(", " AS SIGNED)", std::to_string(value.number)};
+        case Value::Type::bytes:
+            return {"UNHEX(", ")", hex_of(value.view())};
+        case Value::Type::text:
+            break;
+    }
+    return {.parameter = std::string{value.view()}};
+}
+
+}  // namespace pawl::store::sql::mariadb
