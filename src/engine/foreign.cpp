@@ -1,6 +1,8 @@
 // Transactions of the user's own clients, as an Engine offers them.
 #include "store/foreign.hpp"
 
+#include <fmt/format.h>
+
 #include <pawl/engine.hpp>
 #include <pawl/error.hpp>
 
@@ -11,9 +13,22 @@ namespace pawl::inline v0 {
 
 struct JoinedTransaction::Impl {
     Impl(Engine& of, const store::ForeignHandle& handle) : engine(of), core(of.impl_->core) {
-        // Before the first message makes a channel: a subscription says how many partitions it has.
-        core->use();
+        use();
         transaction = core->store().outbox().join(handle);
+    }
+
+    // Before the first message makes a channel: a subscription says how many partitions it has.
+    void use() {
+        try {
+            core->use();
+        } catch (const Error& error) {
+            if (error.code() != Code::busy) throw;
+            throw Error{Code::busy,
+                        fmt::format("join: the channels that this engine subscribes to can't be "
+                                    "made while your transaction writes: start the engine before "
+                                    "it begins: {}",
+                                    error.what())};
+        }
     }
 
     Engine& engine;

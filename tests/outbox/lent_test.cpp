@@ -239,6 +239,25 @@ TEST_P(MariadbLent, MustLeadToTheTables) {
     place().run("RENAME TABLE other_meta TO pawl_meta");
 }
 
+// The client library still believes that it is open.
+TEST_P(MariadbLent, IsRefusedWhenTheServerHasEndedItsTransaction) {
+    const auto own = open_mariadb(url());
+    const auto other = open_mariadb(url());
+    run_on(own.get(), "CREATE TABLE mine (id INT PRIMARY KEY, n INT)");
+    run_on(own.get(), "INSERT INTO mine VALUES (1, 0), (2, 0), (3, 0), (4, 0)");
+    run_on(own.get(), "BEGIN");
+    auto joined = engine->join(own.get());
+    run_on(own.get(), "UPDATE mine SET n = 1 WHERE id = 1");
+    run_on(other.get(), "BEGIN");
+    run_on(other.get(), "UPDATE mine SET n = 1 WHERE id > 1");  // has done more: it survives
+    std::thread waits{[&] { run_on(other.get(), "UPDATE mine SET n = 2 WHERE id = 1"); }};
+    EXPECT_NE(mysql_query(own.get(), "UPDATE mine SET n = 2 WHERE id = 2"), 0);
+    waits.join();
+    const auto error = error_of([&] { joined.publish("notes", Note{"a"}); });
+    EXPECT_EQ(error.code(), Code::misuse) << error.what();
+    EXPECT_THAT(delivered(), IsEmpty());
+}
+
 // While it is open it keeps no group of pawl's waiting.
 TEST_P(MariadbLent, StandsInNobodysWay) {
     const auto own = open_mariadb(url());

@@ -245,8 +245,19 @@ void MariadbConnection::rollback() noexcept {
     if (mysql_real_query(link_.get(), text.data(), text.size()) != 0) is_lost_ = true;
 }
 
+bool MariadbConnection::is_in_transaction() const {
+    const auto state = link_->server_status;
+    return (state & SERVER_STATUS_IN_TRANS) || !(state & SERVER_STATUS_AUTOCOMMIT);
+}
+
 // A second savepoint of the same name would replace the first.
-void MariadbConnection::set_savepoint() { send(fmt::format("SAVEPOINT pawl{}", ++savepoints_)); }
+void MariadbConnection::set_savepoint() {
+    send(fmt::format("SAVEPOINT pawl{}", ++savepoints_));
+    // Of a deadlock the server does not say that it has ended the whole transaction. Without one
+    // everything would be committed at once.
+    if (link_.get_deleter().is_lent && !is_in_transaction())
+        throw Error{Code::misuse, "no transaction is open any more: the server has ended it"};
+}
 void MariadbConnection::release_savepoint() {
     send(fmt::format("RELEASE SAVEPOINT pawl{}", savepoints_--));
 }

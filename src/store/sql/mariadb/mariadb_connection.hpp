@@ -79,6 +79,9 @@ public:
     /// Many statements, each ended by a semicolon; for migrations.
     void run_script(std::string_view script);
 
+    /// By the server's last word: one is open, or the next statement opens one.
+    bool is_in_transaction() const;
+
     Role role() const { return options_.role; }
     /// It must be replaced: nothing can be run on it any more.
     bool is_lost() const { return is_lost_; }

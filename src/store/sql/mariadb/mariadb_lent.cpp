@@ -22,26 +22,19 @@ st_mysql* idle(st_mysql* handle) {
     return handle;
 }
 
-constexpr const char* not_open = "no transaction is open on it; begin it first";
-
 }  // namespace
 
 MariadbLent::MariadbLent(st_mysql* handle, const ConnectionOptions& store)
     : handle_(idle(handle)), connection_(handle, store) {
-    // The library does not hear that the server has ended one after a deadlock.
-    bool is_open = false;
-    connection_.query(transaction_state, {},
-                      [&](const Row& row) { is_open = row.number(0) != 0 || row.number(1) != 0; });
-    if (!is_open) refuse(not_open);
     check_tables(store);
 }
 
 void MariadbLent::check_tables(const ConnectionOptions& store) {
     try {
-        connection_.query(meta, {}, [](const Row&) {});
-    } catch (const LostConnection&) {
-        throw;
+        on_lent(*this,
+                [](Connection& connection) { connection.query(meta, {}, [](const Row&) {}); });
     } catch (const Error& error) {
+        if (error.code() != Code::corrupt) throw;
         refuse(fmt::format("the tables {}* of the store are not there; join one to {}: {}",
                            store.prefix, store.address.text(), error.what()));
     }
@@ -49,8 +42,7 @@ void MariadbLent::check_tables(const ConnectionOptions& store) {
 
 Connection& MariadbLent::enter() {
     idle(handle_);
-    const auto state = handle_->server_status;
-    if (!(state & SERVER_STATUS_IN_TRANS) && (state & SERVER_STATUS_AUTOCOMMIT)) refuse(not_open);
+    if (!connection_.is_in_transaction()) refuse("no transaction is open on it; begin it first");
     return connection_;
 }
 

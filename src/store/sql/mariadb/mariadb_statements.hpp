@@ -235,8 +235,6 @@ inline constexpr Statement limit_statements =
     "SET SESSION max_statement_time = $1, idle_transaction_timeout = $2";
 inline constexpr Statement largest_packet = "SELECT @@max_allowed_packet";
 
-/// Whether one is open, and whether a statement opens one.
-inline constexpr Statement transaction_state = "SELECT @@in_transaction, 1 - @@autocommit";
 /// For those who watch.
 inline constexpr Statement take_number =
     "UPDATE pawl_counter SET message = message + 1 WHERE one = 1";
