@@ -16,24 +16,16 @@ public:
     virtual void leave() noexcept = 0;
 };
 
-/// Runs `body` on a connection that is lent. If it throws, what it did is undone, as far as the
-/// transaction allows, and the error says what is left to do.
-template <class Body>
-void on_lent(LentConnection& lent, Body&& body);
-
-/// What the handle is, if it is one of this sort; else throws Error (misuse). `store` says what
-/// the store is: "a SQLite file".
-template <class Handle>
-Handle handle_of(const ForeignHandle& handle, const char* store);
-
 namespace lending {
 
 [[noreturn]] void refuse_handle(const ForeignHandle& handle, const char* store);
-/// Inside of a handler of `error`.
+/// Inside of a handler: goes back to the savepoint, and says what is left to do.
 [[noreturn]] void undo_and_rethrow(Connection& connection);
 
 }  // namespace lending
 
+/// Runs `body(Connection&)` on a connection that is lent. If it throws, what it did is undone, as
+/// far as the transaction allows, and the error says whether that can go on.
 template <class Body>
 void on_lent(LentConnection& lent, Body&& body) {
     Connection& connection = lent.enter();
@@ -50,6 +42,8 @@ void on_lent(LentConnection& lent, Body&& body) {
     }
 }
 
+/// The handle, if it is one of the store's sort; else throws Error (misuse). `store` is what the
+/// store is: "a SQLite file".
 template <class Handle>
 Handle handle_of(const ForeignHandle& handle, const char* store) {
     const auto* const own = std::get_if<Handle>(&handle);
