@@ -230,8 +230,8 @@ void Core::apply_posted(const std::string& type, records::Posted posted, const R
 }
 
 // Of an instance that was found to have finished: it listens to nothing any more.
-void Core::unlisten(const Address& address, const std::string& instance,
-                    InboxSubscriber::Fate fate, InboxSubscriber::Applied applied) {
+void Core::unlisten(const Address& address, const std::string& instance, InboxSubscriber::Fate fate,
+                    InboxSubscriber::Applied applied) {
     const auto input = to_router(address, instance, false);
     send({.type = router_.name,
           .id = input.id,

@@ -58,16 +58,17 @@ public:
     }
     /// Empty, with this engine's limits and ids.
     OutgoingBuffer outgoing() {
-        return OutgoingBuffer{{.payload_limit = options_.payload_limit,
-                               .fresh_id = [this] { return fresh_id(); },
-                               .before_post = [this](const std::string& type, std::size_t others) {
-                                   inbox_limit_.check(type, others);
-                               }}};
+        return OutgoingBuffer{
+            {.payload_limit = options_.payload_limit,
+             .fresh_id = [this] { return fresh_id(); },
+             .before_post = [this](const std::string& type,
+                                   std::size_t others) { inbox_limit_.check(type, others); }}};
     }
     /// Publishes what is in it, and waits until that is durable.
     void commit(const OutgoingBuffer& outgoing);
     /// Messages were committed: those who deliver them look at once.
     void published(std::span<const store::Message> messages) { deliverer_.published(messages); }
+    void published_by_others() { deliverer_.published_by_others(); }
 
     store::Store& store() { return *store_; }
     const Registry& registry() const { return registry_; }

@@ -68,6 +68,14 @@ void Deliverer::published(std::span<const store::Message> messages) {
     heard();
 }
 
+void Deliverer::published_by_others() {
+    {
+        const std::lock_guard lock{mutex_};
+        own_at_ = Time{};
+    }
+    heard();
+}
+
 base::Pause Deliverer::step() {
     progressed_ = false;
     if (channels_.empty()) return std::nullopt;

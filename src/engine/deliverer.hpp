@@ -61,6 +61,8 @@ public:
     void heard();
     /// This process has published these: perhaps to a channel that was not there before.
     void published(std::span<const store::Message> messages);
+    /// So has somebody who does not say what.
+    void published_by_others();
     /// Whether the last `step` had something to do.
     bool progressed() const { return progressed_; }
 

@@ -63,7 +63,7 @@ Wake JoinedTransaction::wake() const { return Wake{impl_->engine}; }
 
 void Wake::operator()() const noexcept {
     if (!engine_ || engine_->impl_->core->is_foreign_process()) return;
-    engine_->impl_->core->published();
+    engine_->impl_->core->published_by_others();
     engine_->impl_->core->store().outbox().announce();
 }
 

@@ -203,7 +203,7 @@ std::vector<DeadMessage> Engine::replay_dead_messages(const DeadMessageQuery& qu
 
 std::int64_t Engine::redeliver_dead_messages(const DeadMessageQuery& query) {
     const auto count = impl_->store().outbox().redeliver(filter_of(query));
-    if (count > 0) impl_->core->published();
+    if (count > 0) impl_->core->published({});
     return count;
 }
 

@@ -92,10 +92,11 @@ std::unique_ptr<ForeignTransaction> Delivering::join(const ForeignHandle& handle
 
 SpelledStatement Delivering::spell(const Message& message, Marks marks) {
     if (!message.once.empty())
-        throw Error{Code::invalid,
-                    fmt::format("a message to channel \"{}\" has a deduplication key: one statement "
-                                "can't look whether it is the first; join the transaction instead",
-                                message.channel)};
+        throw Error{
+            Code::invalid,
+            fmt::format("a message to channel \"{}\" has a deduplication key: one statement "
+                        "can't look whether it is the first; join the transaction instead",
+                        message.channel)};
     const auto find = [&] {
         return in_read(database_, [&](Connection& connection) {
             return find_channel(connection, sql_, message.channel);

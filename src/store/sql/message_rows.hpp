@@ -35,8 +35,7 @@ inline void add_first_ones(Connection& connection, const Statements& sql, Rows& 
     });
     Rows keys;
     for (const auto& [channel, message] : messages)
-        keys.add(
-            {channel, bytes(message->once), now, now + message->once_for, bytes(message->id)});
+        keys.add({channel, bytes(message->once), now, now + message->once_for, bytes(message->id)});
     connection.query(sql.once.take, keys, [&](std::size_t key, const Row& row) {
         const auto& [channel, message] = messages[key];
         if (row.view(0) == bytes(message->id).view()) add_message(rows, channel, *message, now);
