@@ -1,5 +1,7 @@
 // Messages, inputs and starts in transactions of clients that are not pawl's.
+#include <map>
 #include <pawl/pawl.hpp>
+#include <thread>
 
 #include "crash/place.hpp"
 #include "engine/fixture.hpp"
@@ -218,6 +220,41 @@ TEST_P(Foreign, AreCheckedBeforeAnythingIsWritten) {
     client->run("COMMIT");
     EXPECT_EQ(rows(), "1");
     EXPECT_EQ(place().ask("SELECT count(*) FROM pawl_message"), "1");
+}
+
+// They meet at a channel that none of them finds.
+TEST_P(Foreign, OfManyClientsKeepTheOrderOfTheirKeys) {
+    constexpr int producers = 4;
+    constexpr int each = 15;
+    const auto produce = [&](int which) {
+        const auto own = connect(url());
+        for (int i = 1; i <= each;) {
+            own->run("BEGIN");
+            try {
+                auto joined = own->join(*producer);
+                joined.publish("new", Paid{i}, {.key = std::to_string(which)});
+                own->run("COMMIT");
+                ++i;
+            } catch (const Error& error) {
+                EXPECT_EQ(error.code(), Code::busy) << error.what();
+                own->run("ROLLBACK");
+            }
+        }
+    };
+    {
+        std::vector<std::jthread> threads;
+        for (int which = 0; which < producers; ++which) threads.emplace_back(produce, which);
+    }
+    std::map<std::string, std::vector<int>> by_key;
+    consumer->subscribe("new", [&](const Paid& p, const Received& received) {
+        by_key[received.id].push_back(p.order);
+    });
+    for (int i = 0; i < 5; ++i) consumer->run_until_idle();
+    EXPECT_EQ(by_key.size(), static_cast<std::size_t>(producers));
+    for (const auto& [key, all] : by_key) {
+        ASSERT_EQ(all.size(), static_cast<std::size_t>(each)) << key;
+        for (int i = 0; i < each; ++i) EXPECT_EQ(all[static_cast<std::size_t>(i)], i + 1) << key;
+    }
 }
 
 // Everything that a text could be taken for by a client or a database.

@@ -69,7 +69,7 @@ public:
                     once.emplace_back(at->second.ref, &message);
             }
             add_first_ones(connection, sql_, rows, std::move(once), now);
-            connection.run(sql_.messages.add, rows);
+            connection.post(sql_.messages.add, rows);  // heard of with the savepoint's end
         });
     }
 
