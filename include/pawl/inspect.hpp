@@ -33,6 +33,8 @@ struct InstanceQuery {
     std::size_t limit = 100;
 };
 
+/// Without a type in the query, those of pawl's own are left out: then a page may be shorter than
+/// asked for, and there is another one.
 struct InstanceList {
     std::vector<Instance> instances;  ///< oldest first
     std::string next;                 ///< empty: this was the last page
