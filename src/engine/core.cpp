@@ -180,7 +180,7 @@ void Core::add_inboxes() {
                                         InboxSubscriber::Applied applied) {
                                apply_posted(type, std::move(posted), received, std::move(applied));
                            }),
-                       {.batch = 500}, true);
+                       {.batch = 500, .policy = {.base = std::chrono::milliseconds{100}}}, true);
     };
     for (const auto& [name, workflow] : registry_.all()) add(name);
     for (const auto& [name, function] : functions_.all()) add(name);

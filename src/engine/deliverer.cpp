@@ -351,7 +351,7 @@ void Deliverer::conclude_run(const HeldPtr& held, Ended ended) {
         held->running = false;
         // One that was given up has come back.
         if (held->lost) own_at_ = Time{};
-        held->gives_up = held->gives_up || ended.in_doubt;
+        held->gives_up = ended.in_doubt;  // one that was late has returned after all
         if (!ended.in_doubt) held->ended = std::move(ended);
         if (--running_ == 0) emptied_.set();
     }

@@ -73,11 +73,29 @@ TEST_P(Foreign, AreDeliveredInOrderOnceCommitted) {
     client->run("COMMIT");
     joined.wake()();
     EXPECT_EQ(consumer->delivered(first), MessageStatus::waiting);
-    for (int i = 0; i < 10; ++i) consumer->run_until_idle();
+    consumer->run_until_idle();
     ASSERT_EQ(seen.size(), 300u);
     for (int i = 0; i < 300; ++i) EXPECT_EQ(seen[static_cast<std::size_t>(i)], i + 1);
     EXPECT_EQ(consumer->delivered(first), MessageStatus::delivered);
     EXPECT_EQ(rows(), "1");
+}
+
+TEST_P(Foreign, DropWhatIsThereAlready) {
+    listen();
+    const PublishOptions options{.key = "k", .once = "receipt-1"};
+    client->run("BEGIN");
+    auto joined = client->join(*producer);
+    joined.publish("payments", Paid{1}, options);
+    joined.publish("payments", Paid{2}, options);
+    client->run("ROLLBACK");
+    client->run("BEGIN");
+    joined.publish("payments", Paid{3}, options);
+    client->run("COMMIT");
+    producer->publish("payments", Paid{4}, options);
+    consumer->run_until_idle();
+    EXPECT_THAT(seen, ElementsAre(3)) << "what was rolled back does not count";
+    EXPECT_THAT(error_of([&] { producer->publish_sql("payments", Paid{5}, options); }).what(),
+                HasSubstr("join the transaction instead"));
 }
 
 TEST_P(Foreign, LeaveNothingWhenTheyAreRolledBack) {
