@@ -6,11 +6,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <pawl/pawl.hpp>
 #include <thread>
 
 #include "by_hand.hpp"
+#include "child.hpp"
 #include "execute.hpp"
 #include "raw_rows.hpp"
 
@@ -115,6 +117,65 @@ Sample insert_by_hand(const Settings& settings, long each) {
                    });
 }
 
+/// One of several processes that publish and deliver: says how many messages it was given.
+long take_part(const std::string& url, const Line& line, int part, int parts, long count) {
+    std::atomic<long> handled{0};
+    std::mutex mutex;
+    std::map<int, std::int64_t> last;
+    Engine engine{url};
+    auto options = high_throughput();
+    options.partitions = partitions;
+    engine.subscribe(
+        "notes",
+        [&](const Note&, const Received& received) {
+            ++handled;
+            const std::lock_guard lock{mutex};
+            auto& before = last[received.partition];
+            if (received.sequence <= before) {
+                fmt::print(stderr, "bench: a message has overtaken another\n");
+                std::terminate();
+            }
+            before = received.sequence;
+        },
+        options);
+    engine.start();
+    line.say(0);
+    line.hear();
+    std::vector<std::thread> threads;
+    for (int p = part; p < producers; p += parts)
+        threads.emplace_back([&, p] {
+            for (long n = 0; n < count / producers; ++n)
+                engine.publish("notes", Note{"a small message", n}, {.key = key_of(p, n)});
+        });
+    for (auto& thread : threads) thread.join();
+    while (engine.statistics("notes").delivered < count)
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    return handled;
+}
+
+Sample run_in_processes(const Settings& settings, int processes) {
+    const auto place = make_place(settings);
+    const long count = count_of(settings);
+    std::vector<std::unique_ptr<Child>> children;
+    for (int p = 0; p < processes; ++p)
+        children.push_back(std::make_unique<Child>([&, p](const Line& line) {
+            line.say(static_cast<double>(take_part(place->url(), line, p, processes, count)));
+        }));
+    for (const auto& child : children) child->line().hear();
+    // Until each has its share of the partitions.
+    std::this_thread::sleep_for(std::chrono::seconds{3});
+    Meter meter{std::chrono::hours{1}};
+    for (const auto& child : children) child->line().say(0);
+    long handled = 0;
+    for (const auto& child : children) handled += static_cast<long>(child->line().hear());
+    const auto sample = meter.sample(count);
+    if (handled != count) {
+        fmt::print(stderr, "bench: {} messages were handled, not {}\n", handled, count);
+        std::terminate();
+    }
+    return sample;
+}
+
 }  // namespace
 
 void outbox(const Settings& settings) {
@@ -122,6 +183,9 @@ void outbox(const Settings& settings) {
         compare(settings, {each == 1 ? "outbox" : "outbox-batches", producers, "raw-insert",
                            [&, each] { return run_outbox(settings, each); },
                            [&, each] { return insert_by_hand(settings, each); }});
+    compare(settings,
+            {"outbox-2", producers, "one-process", [&] { return run_in_processes(settings, 2); },
+             [&] { return run_in_processes(settings, 1); }});
 }
 
 // From the commit to the handler, within a process and to another engine on the same database.
@@ -155,8 +219,8 @@ void outbox_latency(const Settings& settings) {
             meter.add(std::max(*at - committed, Clock::duration::zero()));
             at.reset();
             lock.unlock();
-            // Into an idle system.
-            std::this_thread::sleep_for(std::chrono::milliseconds{settings.quick ? 1 : 5});
+            // Into an idle system: also those who tell other processes are, after a while.
+            std::this_thread::sleep_for(std::chrono::milliseconds{settings.quick ? 1 : 20});
         }
         const auto sample = meter.sample();
         fmt::print(R"({{"bench":"outbox-latency","store":"{}","across":{},"p50_ms":{:.2f},)"

@@ -57,6 +57,15 @@ TEST_P(OnceMessages, AreDroppedInOneBatchToo) {
     for (const auto& id : ids) EXPECT_EQ(engine->delivered(id), MessageStatus::delivered);
 }
 
+TEST_P(OnceMessages, KeepTheirPlaceAmongTheOthers) {
+    engine->subscribe("paid", [&](const Paid& paid) { seen.push_back(paid.cents); });
+    engine->publish_all("paid", std::vector<Paid>{{1}, {2}, {3}, {4}, {5}}, [](const Paid& paid) {
+        return PublishOptions{.key = "k", .once = paid.cents % 2 ? std::to_string(paid.cents) : ""};
+    });
+    engine->run_until_idle();
+    EXPECT_THAT(seen, ElementsAre(1, 2, 3, 4, 5));
+}
+
 TEST_P(OnceMessages, HaveAKeyThatFitsAndATime) {
     const auto refused = [&](PublishOptions options) {
         return error_of([&] { engine->publish("paid", Paid{1}, std::move(options)); });

@@ -115,7 +115,7 @@ std::int64_t Delivering::redeliver(const DeadMessageFilter& filter) {
             settled.add({message.position, static_cast<int>(DeadStatus::resolved), Value{}});
             const Ref channel = *find(connection, message.channel);
             std::int32_t partitions = 1;
-            connection.query(sql_.channels.lock, {channel}, [&](const Row& row) {
+            connection.query(sql_.channels.hold, {channel}, [&](const Row& row) {
                 partitions = static_cast<std::int32_t>(row.number(0));
             });
             // There may be others than when it was published.
@@ -123,7 +123,7 @@ std::int64_t Delivering::redeliver(const DeadMessageFilter& filter) {
                 *message.partition %= partitions;
             else
                 message.partition.reset();
-            add_message(messages, channel, message, database_.now());
+            add_message(messages, {channel, &message}, database_.now());
         }
         connection.run(sql_.dead_messages.settle, settled);
         connection.run(sql_.messages.add, messages);

@@ -55,20 +55,18 @@ public:
         on_lent(*lent_, [&](Connection& connection) {
             const Time now = database_.now();
             std::map<std::string, Channel> channels;
-            Rows rows;
-            std::vector<std::pair<Ref, const Message*>> once;
+            std::vector<Outgoing> outgoing;
             for (const auto& message : messages) {
                 auto at = channels.find(message.channel);
                 if (at == channels.end())
                     at = channels.emplace(message.channel, channel(connection, message.channel))
                              .first;
                 check_partition(message, at->second);
-                if (message.once.empty())
-                    add_message(rows, at->second.ref, message, now);
-                else
-                    once.emplace_back(at->second.ref, &message);
+                outgoing.emplace_back(at->second.ref, &message);
             }
-            add_first_ones(connection, sql_, rows, std::move(once), now);
+            Rows rows;
+            for (const auto& one : first_ones(connection, sql_, std::move(outgoing), now))
+                add_message(rows, one, now);
             connection.post(sql_.messages.add, rows);  // heard of with the savepoint's end
         });
     }
@@ -119,7 +117,7 @@ SpelledStatement Delivering::spell(const Message& message, Marks marks) {
     base::check(channel.has_value(), "a channel that was declared is there");
     check_partition(message, *channel);
     Rows row;
-    add_message(row, channel->ref, message, database_.now());
+    add_message(row, {channel->ref, &message}, database_.now());
     return sql::spell(sql_.messages.add.text, row.values(), database_.spelling(), marks);
 }
 

@@ -23,7 +23,7 @@ void Group::clear() {
     sessions_.clear();
     recognised_.clear();
     new_channels_.clear();
-    once_messages_.clear();
+    messages_.clear();
     rows_.clear();
 }
 
@@ -254,10 +254,7 @@ void Group::accept_messages(const Commit& commit) {
         if (!channels_.contains(channel) && std::ranges::count(new_channels_, channel) == 0)
             new_channels_.push_back(channel);
         numbers_->next(*connection_, Number::message);  // who watches the counter sees it
-        if (message.once.empty())
-            add_message(rows_.messages, channel, message, run_.now);
-        else
-            once_messages_.emplace_back(channel, &message);
+        messages_.emplace_back(channel, &message);
     }
 }
 

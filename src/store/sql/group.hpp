@@ -136,7 +136,7 @@ private:
     InstanceRefs& refs_;
     DeclaredChannels& channels_;
     std::vector<Ref> new_channels_;
-    std::vector<std::pair<Ref, const Message*>> once_messages_;
+    std::vector<std::pair<Ref, const Message*>> messages_;
     std::unique_ptr<Numbers> numbers_;
     Connection* connection_ = nullptr;
     Run run_;

@@ -1,4 +1,6 @@
 // What is left of a group once it is judged, written a table at a time.
+#include <map>
+
 #include "base/points.hpp"
 #include "store/outbox.hpp"
 #include "store/sql/group.hpp"
@@ -163,8 +165,19 @@ void Group::write_unique_keys() {
 void Group::write_messages() {
     for (const Ref channel : new_channels_)
         connection_->run(sql_.channels.add, {channel, default_partitions});
-    add_first_ones(*connection_, sql_, rows_.messages, std::move(once_messages_), run_.now);
-    connection_->post(sql_.messages.add, rows_.messages);
+    std::map<Ref, std::int32_t> partitions;
+    const auto partitions_of = [&](Ref channel) -> std::optional<std::int32_t> {
+        if (!sql_.messages.add_placed) return std::nullopt;
+        const auto [at, is_new] = partitions.try_emplace(channel, 0);
+        if (is_new)
+            connection_->query(sql_.channels.hold, {channel}, [&](const Row& row) {
+                at->second = static_cast<std::int32_t>(row.number(0));
+            });
+        return at->second;
+    };
+    for (const auto& one : first_ones(*connection_, sql_, messages_, run_.now))
+        add_message(rows_.messages, one, run_.now, partitions_of(one.first));
+    connection_->post(sql_.messages.add_placed.value_or(sql_.messages.add), rows_.messages);
 }
 
 }  // namespace pawl::store::sql

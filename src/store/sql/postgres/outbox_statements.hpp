@@ -93,6 +93,7 @@ inline constexpr Statements::Messages messages{
         "WITH ORDINALITY AS k (channel, part, hash, at, due_at, encoding, id, message_key, "
         "type, recipient, schema_url, causation, correlation, conversation, tenant, trace, "
         "payload, ord) LEFT JOIN pawl_channel c ON c.ref = k.channel ORDER BY k.ord",
+    .add_placed = std::nullopt,
     .page =
         "SELECT m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, m.recipient, "
         "m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, m.trace, "
