@@ -79,13 +79,15 @@ JoinedTransaction Engine::join(st_mysql* connection) {
 
 namespace {
 
-SqlText spelled(engine::Core& core, const engine::OutgoingBuffer& outgoing, Marks marks) {
+SqlText spelled(engine::Core& core, const engine::OutgoingBuffer& outgoing, Marks marks,
+                const Wake& wake) {
     core.use();
     const store::Message& message = outgoing.messages().front();
     auto statement = core.store().outbox().spell(message, marks);
     return {.sql = std::move(statement.sql),
             .parameters = std::move(statement.parameters),
-            .message = message.id};
+            .message = message.id,
+            .wake = wake};
 }
 
 }  // namespace
@@ -93,17 +95,13 @@ SqlText spelled(engine::Core& core, const engine::OutgoingBuffer& outgoing, Mark
 SqlText Engine::sql_of(detail::OutgoingMessage message, Marks marks) {
     auto outgoing = impl_->core->outgoing();
     outgoing.publish(std::move(message));
-    auto text = spelled(*impl_->core, outgoing, marks);
-    text.wake = Wake{*this};
-    return text;
+    return spelled(*impl_->core, outgoing, marks, Wake{*this});
 }
 
 SqlText Engine::sql_of(detail::OutgoingInput input, Marks marks) {
     auto outgoing = impl_->core->outgoing();
     outgoing.post(std::move(input));
-    auto text = spelled(*impl_->core, outgoing, marks);
-    text.wake = Wake{*this};
-    return text;
+    return spelled(*impl_->core, outgoing, marks, Wake{*this});
 }
 
 }  // namespace pawl::inline v0

@@ -94,5 +94,26 @@ TEST_P(SharedInbox, PushesBackInATransactionToo) {
     EXPECT_EQ(counters.state("c")->total, 2);
 }
 
+TEST_P(SharedInbox, IsVacuumedOfWhatNothingIsToBeDoneAbout) {
+    const auto engine = open();
+    const auto counters = engine->add<Counter>("counter");
+    engine->subscribe("notes", [](const Counter::Add&) { throw Permanent("no"); });
+    counters.post("c", Counter::Add{-1});  // is rejected
+    for (int i = 0; i < 3; ++i) engine->publish("notes", Counter::Add{i}, {.key = "k"});
+    engine->run_until_idle();
+    const auto dead = engine->dead_messages({.channel = "notes"});
+    ASSERT_EQ(dead.size(), 3u);
+    engine->discard_dead_messages({dead[0].number});
+    engine->resolve_dead_messages({dead[1].number});
+    ASSERT_EQ(engine->count_dead_messages(), 4);
+    open_store()->vacuum({});
+    EXPECT_EQ(engine->count_dead_messages(), 4) << "not without a retention";
+    clock.advance(2h);
+    open_store()->vacuum({.endings_older_than = 1h});
+    const auto left = engine->dead_messages();
+    ASSERT_EQ(left.size(), 1u);
+    EXPECT_EQ(left[0].number, dead[2].number) << "what is pending stays";
+}
+
 }  // namespace
 }  // namespace pawl::engine_test
