@@ -193,9 +193,13 @@ void Committer::settle(std::vector<Job::Owned> jobs, std::vector<store::Answer> 
         auto* job = jobs[i].get();
         job->settled(std::move(jobs[i]), std::move(answers[i]), later);
     }
-    if (later.empty()) return;
-    callbacks_.post([later = std::move(later)]() mutable {
-        for (auto& job : later) {
+    resume_later(callbacks_, std::move(later));
+}
+
+void resume_later(base::Pool& callbacks, std::vector<Job::Owned> jobs) {
+    if (jobs.empty()) return;
+    callbacks.post([jobs = std::move(jobs)]() mutable {
+        for (auto& job : jobs) {
             auto* one = job.get();
             one->resume(std::move(job));
         }

@@ -38,6 +38,9 @@ public:
     bool is_awaited = false;       ///< by a thread that may come back with another
 };
 
+/// On another thread, one after the other.
+void resume_later(base::Pool& callbacks, std::vector<Job::Owned> jobs);
+
 /// An answer that a thread waits for.
 struct Awaited {
     std::atomic<bool> over{false};  ///< it is there

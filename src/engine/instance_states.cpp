@@ -52,12 +52,18 @@ void Instances::ensure_state(CachedInstance& instance, const Request& request) {
         const auto loaded =
             preloaded ? std::move(*preloaded) : std::move(parts_.store.load({&wanted, 1}).front());
         loaded.row ? workflow.guess.was_known() : workflow.guess.was_new();
-        instance.state =
-            loaded.row ? state_of(workflow, instance.id, loaded) : workflow.model->fresh();
-        instance.version = loaded.row ? loaded.row->version : 0;
-        instance.snapshot_at = loaded.snapshot ? loaded.snapshot->sequence : 0;
-        instance.speculative = false;
+        return take_state(instance, loaded);
     }
+    instance.has_timers = false;
+    instance.chain = std::make_shared<Chain>();
+}
+
+void Instances::take_state(CachedInstance& instance, const store::Loaded& loaded) {
+    const auto& workflow = *instance.workflow;
+    instance.state = loaded.row ? state_of(workflow, instance.id, loaded) : workflow.model->fresh();
+    instance.version = loaded.row ? loaded.row->version : 0;
+    instance.snapshot_at = loaded.snapshot ? loaded.snapshot->sequence : 0;
+    instance.speculative = false;
     instance.has_timers = instance.version > 0;
     instance.chain = std::make_shared<Chain>();
 }

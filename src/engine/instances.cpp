@@ -18,7 +18,9 @@ namespace {
 
 // Of one turn at an instance's mailbox: then somebody else goes on, so that nobody is kept.
 constexpr int turn = 64;
-// A caller loses this many races for one instance before it is told.
+// After so many lost races for one instance it is taken away from the others, where that can be.
+constexpr int fair_races = 3;
+// A caller loses this many before it is told.
 constexpr int most_races = 100;
 constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 constexpr const char* not_standard = "something that is not a std::exception";
@@ -205,6 +207,8 @@ void Instances::give_back(CachedInstance& instance, std::unique_ptr<Request> req
 void Instances::decide(CachedInstance& instance, std::unique_ptr<Request> request) {
     if (instance.chain && instance.chain->broken) return give_back(instance, std::move(request));
     try {
+        if (request->races >= fair_races && !instance.state && decide_held(instance, request))
+            return;
         ensure_state(instance, *request);
         plan(instance, *request);
     } catch (...) {

@@ -122,8 +122,11 @@ private:
     void pass_on(const std::shared_ptr<CachedInstance>& instance);
     void landed(Request& request, std::unique_ptr<Request> again);
     void decide(CachedInstance& instance, std::unique_ptr<Request> request);
+    bool decide_held(CachedInstance& instance, std::unique_ptr<Request>& request);
+    store::Answer commit_held(CachedInstance& instance, Request& request, store::Held held);
     void give_back(CachedInstance& instance, std::unique_ptr<Request> request);
     void ensure_state(CachedInstance& instance, const Request& request);
+    void take_state(CachedInstance& instance, const store::Loaded& loaded);
     void plan(CachedInstance& instance, Request& request);
     void plan_confirmation(const CachedInstance& instance, Request& request);
     void plan_accepted(CachedInstance& instance, Request& request, detail::Draft draft);

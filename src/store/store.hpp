@@ -156,6 +156,12 @@ public:
     virtual bool may_be_repeated() const = 0;
 };
 
+/// An instance that nobody else changes until its transaction is over.
+struct Held {
+    std::unique_ptr<UserTransaction> transaction;
+    Loaded instance;
+};
+
 /// A journal, its work and its dead letters. Thread-safe, except that `commit` calls for one
 /// instance must not overlap. Every verb is one transaction; it throws pawl::Error and then has
 /// changed nothing (commit: or says that it is in doubt).
@@ -182,6 +188,13 @@ public:
     virtual bool is_in_transaction() const { return false; }
 
     virtual std::vector<Loaded> load(std::span<const LoadRequest> requests) = 0;
+    /// Takes the instance away from others, for a writer that they never let through; those who
+    /// want the same stand in line. One that is not there yet can't be taken, and somebody else may
+    /// make it first. None where nobody else can write, as in memory.
+    virtual std::optional<Held> hold(const LoadRequest& request, Duration limit) {
+        (void)request, (void)limit;
+        return std::nullopt;
+    }
     /// Up to `limit` entries of the journal after sequence `after`.
     virtual std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
                                              std::size_t limit) = 0;

@@ -104,6 +104,31 @@ TEST_P(Sharing, DecidesAResultAgainWithoutRunningItsHandlerAgain) {
     EXPECT_THAT(here.pending("c"), IsEmpty());
 }
 
+// Whoever has the instance in memory is always faster than who must read it first.
+TEST_P(Sharing, LetsThroughWhoLosesEveryRace) {
+    auto other = open();
+    auto there = other->add<Courier>("courier");
+    there.send("c", Courier::Send{"first", 0});
+    int lost = 0;
+    auto slow = options();
+    slow.test.at_point = [&](std::string_view point) {
+        if (point == "commit:before")
+            there.send("c", Courier::Send{"meanwhile " + std::to_string(++lost), 0});
+    };
+    auto engine = open(slow);
+    int carried = 0;
+    auto here = engine->add<Courier>("courier", Handlers{[&](const Carry&) { ++carried; }});
+    EXPECT_TRUE(here.send("c", Courier::Send{"ada", 1}).accepted());
+    EXPECT_THAT(lost, ::testing::AllOf(::testing::Ge(2), ::testing::Le(4)));
+    EXPECT_EQ(here.journal("c").size(), static_cast<std::size_t>(lost) + 2);
+    EXPECT_NE(here.journal("c").back().payload.find("ada"), std::string::npos);
+    // What is behind it goes on as ever, on the state that it left.
+    EXPECT_TRUE(there.send("c", Courier::Send{"last", 0}).accepted());
+    engine->run_until_idle();
+    EXPECT_EQ(carried, 1);
+    EXPECT_THAT(here.pending("c"), IsEmpty());
+}
+
 TEST_P(Sharing, TakesOverWhatAnotherEngineLost) {
     auto engine = open();
     std::vector<int> attempts;

@@ -34,13 +34,25 @@ std::int64_t last_wanted(const LoadRequest& request) {
 }  // namespace
 
 std::vector<Loaded> Reading::load(std::span<const LoadRequest> requests) {
-    return in_read(database_, [&](Connection& connection) {
-        std::vector<Loaded> loaded(requests.size());
-        const auto refs = load_rows(connection, requests, loaded);
-        load_snapshots(connection, requests, refs, loaded);
-        load_events(connection, requests, refs, loaded);
-        return loaded;
-    });
+    return in_read(database_,
+                   [&](Connection& connection) { return load_in(connection, requests); });
+}
+
+Loaded Reading::hold(Connection& connection, const LoadRequest& request) {
+    const auto& [type, id] = request.instance;
+    Rows keys;
+    keys.add({interned_.find(connection, std::string_view{type}).value_or(0), bytes(id)});
+    connection.query(sql_.instances.lock, keys, [](std::size_t, const Row&) {});
+    return std::move(load_in(connection, {&request, 1}).front());
+}
+
+std::vector<Loaded> Reading::load_in(Connection& connection,
+                                     std::span<const LoadRequest> requests) {
+    std::vector<Loaded> loaded(requests.size());
+    const auto refs = load_rows(connection, requests, loaded);
+    load_snapshots(connection, requests, refs, loaded);
+    load_events(connection, requests, refs, loaded);
+    return loaded;
 }
 
 std::vector<Ref> Reading::load_rows(Connection& connection, std::span<const LoadRequest> requests,

@@ -10,13 +10,15 @@
 
 namespace pawl::store::sql {
 
-/// Thread-safe. Each call is one read transaction, so it sees one moment.
+/// Thread-safe. Each call is one read transaction, so it sees one moment, unless it says otherwise.
 class Reading {
 public:
     Reading(Database& database, Interned& interned, InstanceRefs& refs)
         : database_(database), sql_(database.statements()), interned_(interned), refs_(refs) {}
 
     std::vector<Loaded> load(std::span<const LoadRequest> requests);
+    /// In a transaction that is open, and nobody else changes the instance until it ends.
+    Loaded hold(Connection& connection, const LoadRequest& request);
     std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
                                      std::size_t limit);
     std::vector<StoredEvent> journal_back(const InstanceName& instance, const std::string& name,
@@ -32,6 +34,7 @@ public:
                                   std::size_t limit);
 
 private:
+    std::vector<Loaded> load_in(Connection& connection, std::span<const LoadRequest> requests);
     /// By the instances' (type, id); remembers their refs.
     template <class Take>
     void read_rows(Connection& connection, std::span<const InstanceName* const> names, Take&& take);

@@ -23,21 +23,23 @@ public:
     }
     std::size_t writers() const override { return database_->writers(); }
 
-    std::unique_ptr<UserTransaction> begin(Duration limit) override {
-        for (Tries tries;;) {
-            try {
-                return std::make_unique<UsersTransaction>(
-                    UsersTransaction::Parts{*database_, committing_, open_, delivering_, interned_},
-                    limit);
-            } catch (const LostConnection&) {
-                tries.after_loss();
-            }
-        }
-    }
+    std::unique_ptr<UserTransaction> begin(Duration limit) override { return begin_users(limit); }
     bool is_in_transaction() const override { return open_.is_any_here(); }
 
     std::vector<Loaded> load(std::span<const LoadRequest> requests) override {
         return reading_.load(requests);
+    }
+    std::optional<Held> hold(const LoadRequest& request, Duration limit) override {
+        for (Tries tries;;) {
+            auto transaction = begin_users(limit);
+            try {
+                auto loaded = transaction->hold(request);
+                return Held{std::move(transaction), std::move(loaded)};
+            } catch (const Error&) {
+                if (!transaction->may_be_repeated()) throw;
+                tries.after_collision();
+            }
+        }
     }
     std::vector<StoredEvent> journal(const InstanceName& instance, Version after,
                                      std::size_t limit) override {
@@ -101,6 +103,18 @@ public:
     std::unique_ptr<Watch> watch() override { return database_->watch(); }
 
 private:
+    std::unique_ptr<UsersTransaction> begin_users(Duration limit) {
+        const UsersTransaction::Parts parts{*database_,  committing_, open_,
+                                            delivering_, interned_,   reading_};
+        for (Tries tries;;) {
+            try {
+                return std::make_unique<UsersTransaction>(parts, limit);
+            } catch (const LostConnection&) {
+                tries.after_loss();
+            }
+        }
+    }
+
     std::unique_ptr<Database> database_;
     Interned interned_;
     StrayClaims strays_;

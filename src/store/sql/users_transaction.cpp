@@ -81,6 +81,15 @@ bool UsersTransaction::is_first(const detail::OnceKey& once, Duration window) {
     }
 }
 
+Loaded UsersTransaction::hold(const LoadRequest& request) {
+    check_usable();
+    try {
+        return parts_.reading.hold(*held_->lease, request);
+    } catch (const Error& error) {
+        give_up(error);
+    }
+}
+
 Answer UsersTransaction::commit(const Commit& commit, const Advance* advance) {
     struct Ending {
         UsersTransaction& transaction;

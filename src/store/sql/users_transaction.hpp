@@ -8,6 +8,7 @@
 #include "store/sql/committing.hpp"
 #include "store/sql/delivering.hpp"
 #include "store/sql/open_transactions.hpp"
+#include "store/sql/reading.hpp"
 #include "store/store.hpp"
 
 namespace pawl::store::sql {
@@ -20,6 +21,7 @@ public:
         OpenTransactions& open;
         Delivering& delivering;
         Interned& interned;
+        Reading& reading;
     };
     UsersTransaction(Parts parts, Duration limit);
     ~UsersTransaction();
@@ -31,6 +33,8 @@ public:
     bool is_first(const detail::OnceKey& once, Duration window) override;
     Answer commit(const Commit& commit, const Advance* advance) override;
     bool may_be_repeated() const override { return may_be_repeated_; }
+    /// Nobody else changes the instance until this is over.
+    Loaded hold(const LoadRequest& request);
 
 private:
     struct Held {
