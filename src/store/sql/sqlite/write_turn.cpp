@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <pawl/error.hpp>
@@ -18,9 +22,12 @@ namespace {
 
 constexpr std::int64_t next_byte = 0;
 constexpr std::int64_t current_byte = 1;
-constexpr int tries_at_once = 20;
+constexpr std::int64_t ring_byte = 64;
+constexpr int tries_at_once = 4;
 constexpr std::chrono::microseconds shortest_pause{20};
 constexpr std::chrono::microseconds longest_pause{200};
+// So soon it is noticed that whoever had the turn has died.
+constexpr std::chrono::milliseconds longest_sleep{2};
 
 // False when somebody else holds it. On a file system without locks there are no turns, and
 // SQLite's own lock decides.
@@ -67,6 +74,29 @@ private:
 
 }  // namespace
 
+/// Of one lock: those who wait sleep until it is given back.
+struct TurnFile::Signal {
+    std::atomic<std::uint32_t> given;
+    std::atomic<std::uint32_t> sleepers;  // too many, where some were killed
+
+    void give() {
+        ++given;
+        if (sleepers > 0) ::syscall(SYS_futex, &given, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    }
+    // Until it is given, if it was not since it stood at `seen`.
+    void sleep(std::uint32_t seen) {
+        const timespec pause{.tv_sec = 0,
+                             .tv_nsec = std::chrono::nanoseconds{longest_sleep}.count()};
+        ++sleepers;
+        ::syscall(SYS_futex, &given, FUTEX_WAIT, seen, &pause, nullptr, 0);
+        --sleepers;
+    }
+};
+
+struct TurnFile::Signals {
+    Signal of[2];
+};
+
 TurnFile::TurnFile(std::string path) : path_(std::move(path)) {
     file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (file_ < 0)
@@ -75,38 +105,67 @@ TurnFile::TurnFile(std::string path) : path_(std::move(path)) {
                                 "its writers, make the directory writable",
                                 path_, std::strerror(errno))};
     OpenTurnFiles::all().add(file_);
+    static_assert(sizeof(Signals) <= ring_byte);
+    signals_ = share_signals();
 }
 
-TurnFile::~TurnFile() { OpenTurnFiles::all().close(file_); }
+// Opened once more for this: what is shared keeps the file that it came from open in children that
+// are forked, and the locks with it.
+TurnFile::Signals* TurnFile::share_signals() const {
+    const int file = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return nullptr;
+    void* at = MAP_FAILED;
+    struct stat found{};
+    if (::fstat(file, &found) == 0 &&
+        (found.st_size > ring_byte || ::ftruncate(file, ring_byte + 1) == 0))
+        at = ::mmap(nullptr, sizeof(Signals), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    ::close(file);
+    return at == MAP_FAILED ? nullptr : static_cast<Signals*>(at);
+}
 
-// A few tries at once come first: "next" is mostly held for microseconds, and a sleep on a busy
-// machine lasts as long as several turns.
+TurnFile::~TurnFile() {
+    if (signals_) ::munmap(signals_, sizeof(Signals));
+    OpenTurnFiles::all().close(file_);
+}
+
+// A few tries at once come first: "next" is mostly held for microseconds.
 bool TurnFile::wait_for(std::int64_t byte, std::chrono::steady_clock::time_point deadline) {
     auto pause = shortest_pause;
-    for (int tries = 1; !try_lock(file_, F_WRLCK, byte); ++tries) {
+    for (int tries = 1;; ++tries) {
+        // Before the look: what is given back after it is not slept through.
+        const std::uint32_t given = signals_ ? signals_->of[byte].given.load() : 0;
+        if (try_lock(file_, F_WRLCK, byte)) return true;
         if (tries <= tries_at_once) {
             std::this_thread::yield();
             continue;
         }
         if (std::chrono::steady_clock::now() >= deadline) return false;
+        if (signals_) {
+            signals_->of[byte].sleep(given);
+            continue;
+        }
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, longest_pause);
     }
-    return true;
+}
+
+void TurnFile::give(std::int64_t byte) noexcept {
+    try_lock(file_, F_UNLCK, byte);
+    if (signals_) signals_->of[byte].give();
 }
 
 bool TurnFile::take(std::chrono::steady_clock::time_point deadline) {
     if (!wait_for(next_byte, deadline)) return false;
     const bool taken = wait_for(current_byte, deadline);
-    try_lock(file_, F_UNLCK, next_byte);
+    give(next_byte);
     return taken;
 }
 
-void TurnFile::give() noexcept { try_lock(file_, F_UNLCK, current_byte); }
+void TurnFile::give() noexcept { give(current_byte); }
 
 void TurnFile::ring() noexcept {
     // Nothing is lost if it fails: watches also look by themselves.
-    [[maybe_unused]] const auto written = ::pwrite(file_, "!", 1, 0);
+    [[maybe_unused]] const auto written = ::pwrite(file_, "!", 1, ring_byte);
 }
 
 bool WriteTurn::is_next(Rank rank, Ticket ticket) const {

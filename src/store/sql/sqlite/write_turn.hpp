@@ -15,7 +15,9 @@ namespace pawl::store::sql::sqlite {
 /// Two locks on a file beside the database: whoever wants to write takes "next", waits for
 /// "current", gives "next" back and works. So a process that writes all the time can't take the
 /// lock again before one that waits has had it. The locks end with the process that holds them,
-/// also if children that it forked live on. Used by one thread at a time.
+/// also if children that it forked live on. Whoever gives one back wakes who waits for it, by a
+/// word that the processes share; one that died has told nobody, so they also look by themselves.
+/// Used by one thread at a time.
 class TurnFile {
 public:
     /// Throws pawl::Error (unavailable) if the file can't be made.
@@ -32,10 +34,15 @@ public:
     const std::string& path() const { return path_; }
 
 private:
+    struct Signal;
+    struct Signals;
+    Signals* share_signals() const;
     bool wait_for(std::int64_t byte, std::chrono::steady_clock::time_point deadline);
+    void give(std::int64_t byte) noexcept;
 
     std::string path_;
     int file_ = -1;
+    Signals* signals_ = nullptr;  ///< in the file; none where it can't be shared
 };
 
 /// The turn to write. Thread-safe.
