@@ -153,6 +153,11 @@ public:
                      SendOptions options = {}, Marks marks = Marks::native) {
         return sql_of(detail::outgoing_input(workflow, id, input, std::move(options)), marks);
     }
+    template <class W, class I>
+    SqlText route_sql(const Workflow<W>& workflow, std::string_view tag, const I& input,
+                      SendOptions options = {}, Marks marks = Marks::native) {
+        return sql_of(detail::outgoing_route(workflow, tag, input, std::move(options)), marks);
+    }
     template <class In, class Out, class I>
     SqlText start_sql(const Function<In, Out>& function, std::string_view id, const I& input,
                       Marks marks = Marks::native) {

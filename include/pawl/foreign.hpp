@@ -51,10 +51,10 @@ struct SqlText {
     Wake wake;     ///< after the commit
 };
 
-/// A connection of your own client on which a transaction is open. What is published, sent and
-/// started here is written there at once: it happens if you commit, and not if you roll back.
-/// pawl never begins or ends your transaction. Used by one thread at a time, and not after the
-/// connection is closed.
+/// A connection of your own client on which a transaction is open. What is published, sent,
+/// routed and started here is written there at once: it happens if you commit, and not if you roll
+/// back. pawl never begins or ends your transaction. Used by one thread at a time, and not after
+/// the connection is closed.
 ///
 /// Failures are pawl::Error. What failed has left nothing, and its message says whether your
 /// transaction can go on or has to be rolled back.
@@ -68,7 +68,12 @@ public:
     Uuid publish(std::string_view channel, const T& value, PublishOptions options = {}) {
         return publish_all({detail::outgoing_message(channel, value, std::move(options))}).front();
     }
-    /// Several at once, all or none, in their order. `options(value)` gives those of each.
+    /// Several at once, all or none, in their order.
+    template <class T>
+    std::vector<Uuid> publish_all(std::string_view channel, const std::vector<T>& values) {
+        return publish_all(channel, values, [](const T&) { return PublishOptions{}; });
+    }
+    /// `options(value)` gives those of each.
     template <class T, class F>
     std::vector<Uuid> publish_all(std::string_view channel, const std::vector<T>& values,
                                   F options) {
@@ -79,6 +84,12 @@ public:
     void send(const Workflow<W>& workflow, std::string_view id, const I& input,
               SendOptions options = {}) {
         post(detail::outgoing_input(workflow, id, input, std::move(options)));
+    }
+    /// As Transaction::route.
+    template <class W, class I>
+    void route(const Workflow<W>& workflow, std::string_view tag, const I& input,
+               SendOptions options = {}) {
+        post(detail::outgoing_route(workflow, tag, input, std::move(options)));
     }
     /// As Transaction::start.
     template <class In, class Out, class I>

@@ -68,11 +68,7 @@ public:
     template <class W, class I>
     void route(const Workflow<W>& workflow, std::string_view tag, const I& input,
                SendOptions options = {}) {
-        outgoing_->post({.type = workflow.name(),
-                         .id = {},
-                         .tag = std::string{tag},
-                         .input = json::encode(typename W::Input(input)),
-                         .options = std::move(options)});
+        outgoing_->post(detail::outgoing_route(workflow, tag, input, std::move(options)));
     }
     /// Starts a run if this commits; nothing if there is one with this id.
     template <class In, class Out, class I>

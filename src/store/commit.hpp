@@ -114,4 +114,8 @@ struct Answer {
     std::exception_ptr error;
 };
 
+inline bool only_publishes(const Commit& commit) {
+    return !commit.append && commit.settlements.empty() && commit.inbox.empty();
+}
+
 }  // namespace pawl::store

@@ -144,10 +144,7 @@ public:
     /// The session takes part in delivering the channel, and takes what is free of its share, those
     /// in `except` excepted.
     virtual Ownership own(const Claim& claim, const std::string& channel,
-                          std::span<const std::int32_t> except) = 0;
-    Ownership own(const Claim& claim, const std::string& channel) {
-        return own(claim, channel, {});
-    }
+                          std::span<const std::int32_t> except = {}) = 0;
     /// Gives partitions back. Lost fences are ignored.
     virtual void disown(std::span<const Partition> partitions, Fence fence) = 0;
     /// When the first message of each is due, those that have numbers among them: a time that has

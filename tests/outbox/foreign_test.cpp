@@ -220,6 +220,27 @@ TEST_P(Foreign, SendAndStartIfAndOnlyIfTheyCommit) {
     EXPECT_THAT(started, ElementsAre("Ada"));
 }
 
+TEST_P(Foreign, RouteIfAndOnlyIfTheyCommit) {
+    consumer->add<Counter>("counter");
+    const auto there = producer->add<Counter>("counter");
+    const auto waits = [&] {
+        for (int i = 0; i < 3; ++i) consumer->run_until_idle();
+        return consumer->state("pawl.router", "counter/tag").value_or("nothing");
+    };
+    client->run("BEGIN");
+    client->join(*producer).route(there, "tag", Counter::Add{1});
+    client->run("ROLLBACK");
+    EXPECT_EQ(waits(), "nothing");
+    client->run("BEGIN");
+    client->join(*producer).route(there, "tag", Counter::Add{2});
+    client->run("COMMIT");
+    EXPECT_THAT(waits(), HasSubstr(R"("amount":2)"));
+    client->run("BEGIN");
+    client->run(producer->route_sql(there, "tag", Counter::Add{3}));
+    client->run("COMMIT");
+    EXPECT_THAT(waits(), HasSubstr(R"("amount":3)"));
+}
+
 TEST_P(Foreign, AreCheckedBeforeAnythingIsWritten) {
     producer->channel("payments", 4);
     client->run("BEGIN");

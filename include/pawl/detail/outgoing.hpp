@@ -86,6 +86,14 @@ OutgoingInput outgoing_input(const Workflow<W>& workflow, std::string_view id, c
             .options = std::move(options)};
 }
 
+template <class W, class I>
+OutgoingInput outgoing_route(const Workflow<W>& workflow, std::string_view tag, const I& input,
+                             SendOptions options) {
+    auto outgoing = outgoing_input(workflow, {}, input, std::move(options));
+    outgoing.tag = std::string{tag};
+    return outgoing;
+}
+
 template <class In, class Out, class I>
 OutgoingInput outgoing_start(const Function<In, Out>& function, std::string_view id,
                              const I& input) {

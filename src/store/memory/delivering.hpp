@@ -21,7 +21,6 @@ public:
 
     std::int32_t declare(const std::string& channel, std::int32_t partitions) override;
     bool repartition(const std::string& channel, std::int32_t partitions) override;
-    using Outbox::own;
     Ownership own(const Claim& claim, const std::string& channel,
                   std::span<const std::int32_t> except) override;
     void disown(std::span<const Partition> partitions, Fence fence) override;

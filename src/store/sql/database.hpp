@@ -61,8 +61,8 @@ public:
                                const std::function<void(const Row&)>& take);
     /// Tells the watches of other processes that there is something for them.
     virtual void announce() noexcept = 0;
-    /// The same of a transaction that is not pawl's.
-    virtual void announce_foreign() noexcept { announce(); }
+    /// The same of a transaction that took no number, as one that is not pawl's.
+    virtual void announce_unnumbered() noexcept { announce(); }
     /// Throws Error (misuse) unless a transaction on this database is open on it.
     virtual std::unique_ptr<LentConnection> borrow(const ForeignHandle& handle) = 0;
     virtual Spelling spelling() const = 0;

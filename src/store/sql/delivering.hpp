@@ -22,7 +22,6 @@ public:
     std::int32_t declare(const std::string& channel, std::int32_t partitions) override;
     bool repartition(const std::string& channel, std::int32_t partitions) override;
 
-    using Outbox::own;
     Ownership own(const Claim& claim, const std::string& channel,
                   std::span<const std::int32_t> except) override;
     void disown(std::span<const Partition> partitions, Fence fence) override;
@@ -45,7 +44,7 @@ public:
 
     std::unique_ptr<ForeignTransaction> join(const ForeignHandle& handle) override;
     SpelledStatement spell(const Message& message, Marks marks) override;
-    void announce() noexcept override { database_.announce_foreign(); }
+    void announce() noexcept override { database_.announce_unnumbered(); }
 
 private:
     struct Owners {

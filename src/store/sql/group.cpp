@@ -32,6 +32,8 @@ void Group::apply(Connection& connection, const Run& run, BrokenChains& broken) 
     clear();
     connection_ = &connection;
     run_ = run;
+    // Those who take numbers may have to do so one after the other.
+    takes_numbers_ = !std::ranges::all_of(run.commits, only_publishes);
     if (run.presumed)
         presume_guards();
     else
@@ -253,7 +255,6 @@ void Group::accept_messages(const Commit& commit) {
         const Ref channel = words_.name(*connection_, message.channel);
         if (!channels_.contains(channel) && std::ranges::count(new_channels_, channel) == 0)
             new_channels_.push_back(channel);
-        numbers_->next(*connection_, Number::message);  // who watches the counter sees it
         messages_.emplace_back(channel, &message);
     }
 }

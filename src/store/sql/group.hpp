@@ -138,6 +138,7 @@ private:
     std::vector<Ref> new_channels_;
     std::vector<std::pair<Ref, const Message*>> messages_;
     std::unique_ptr<Numbers> numbers_;
+    bool takes_numbers_ = true;
     Connection* connection_ = nullptr;
     Run run_;
 

@@ -26,7 +26,7 @@ void Group::read_guards() {
         read_timers();
     }
     if (run_.resent) read_written();
-    numbers_->begin(*connection_);
+    if (takes_numbers_) numbers_->begin(*connection_);
 }
 
 void Group::read_instances() {

@@ -110,7 +110,7 @@ void Group::presume_guards() {
     }
     presume_items();
     if (!sql_.presumed->writing) post_guards();
-    numbers_->begin(connection);
+    if (takes_numbers_) numbers_->begin(connection);
 }
 
 // An item that is settled has the mail that its claimant knows of; where that says nothing, none.

@@ -31,7 +31,7 @@ void Group::write() {
     write_inbox();
     write_mail();
     write_messages();
-    numbers_->end(connection);
+    if (takes_numbers_) numbers_->end(connection);
     connection.reach(points::group_written);
 }
 

@@ -5,7 +5,7 @@ namespace pawl::store::sql {
 void CounterRow::begin(Connection& connection) {
     changed_ = false;
     connection.query(sql_.lock, {}, [&](const Row& row) {
-        for (int i = 0; i < 5; ++i) last_[i] = row.number(i);
+        for (int i = 0; i < 4; ++i) last_[i] = row.number(i);
     });
 }
 
@@ -21,7 +21,7 @@ std::int64_t CounterRow::next(Connection& connection, Number sort) {
 
 void CounterRow::end(Connection& connection) {
     if (!changed_) return;
-    connection.run(sql_.set, {last_[0], last_[1], last_[2], last_[3], last_[4]});
+    connection.run(sql_.set, {last_[0], last_[1], last_[2], last_[3]});
 }
 
 }  // namespace pawl::store::sql

@@ -8,7 +8,7 @@
 
 namespace pawl::store::sql {
 
-enum class Number : std::uint8_t { instance, position, item, inbox, message, session };
+enum class Number : std::uint8_t { instance, position, item, inbox, session };
 
 /// Used by one transaction at a time.
 class Numbers {
@@ -32,7 +32,7 @@ public:
 
 private:
     const CounterStatements& sql_;
-    std::int64_t last_[5] = {};
+    std::int64_t last_[4] = {};
     bool changed_ = false;
 };
 

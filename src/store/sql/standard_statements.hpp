@@ -7,10 +7,8 @@
 namespace pawl::store::sql {
 
 inline constexpr CounterStatements standard_counters{
-    .lock = "SELECT instance, position, item, inbox, message FROM pawl_counter",
-    .set =
-        "UPDATE pawl_counter SET instance = $1, position = $2, item = $3, "
-        "inbox = $4, message = $5",
+    .lock = "SELECT instance, position, item, inbox FROM pawl_counter",
+    .set = "UPDATE pawl_counter SET instance = $1, position = $2, item = $3, inbox = $4",
     .next_session =
         "UPDATE pawl_counter SET session = session + 1 "
         "RETURNING session"};

@@ -251,8 +251,8 @@ struct Statements {
 
 /// Of the row that counts, where numbers are taken from one (numbers.hpp).
 struct CounterStatements {
-    Statement lock;  ///< instance, position, item, inbox, message; locked
-    Statement set;   ///< the same five
+    Statement lock;  ///< instance, position, item, inbox; locked
+    Statement set;   ///< the same four
     Statement next_session;
 };
 

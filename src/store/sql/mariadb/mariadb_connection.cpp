@@ -259,7 +259,9 @@ void MariadbConnection::set_savepoint() {
         throw Error{Code::misuse, "no transaction is open any more: the server has ended it"};
 }
 void MariadbConnection::release_savepoint() {
-    send(fmt::format("RELEASE SAVEPOINT pawl{}", savepoints_--));
+    // Only then: what was posted before may fail here, and it is still to be gone back to.
+    send(fmt::format("RELEASE SAVEPOINT pawl{}", savepoints_));
+    --savepoints_;
 }
 void MariadbConnection::rollback_to_savepoint() {
     send(fmt::format("ROLLBACK TO SAVEPOINT pawl{}", savepoints_));

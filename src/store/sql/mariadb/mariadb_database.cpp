@@ -105,14 +105,11 @@ std::unique_ptr<Watch> MariadbDatabase::watch() {
     return make_watch([this] { return open(Role::reader); });
 }
 
-// A transaction of somebody else's takes no number: it would keep all groups waiting for its end.
-void MariadbDatabase::announce_foreign() noexcept {
-    try {
-        in_write(*this, Purpose::claim,
-                 [](Connection& connection) { return connection.run(take_number); });
-    } catch (const std::exception&) {
-        // Those who deliver look by themselves.
-    }
+// What only publishes takes no number, nor does a transaction of somebody else's: until it ends,
+// all groups would wait for it.
+void MariadbDatabase::take_number() {
+    in_write(*this, Purpose::claim,
+             [](Connection& connection) { return connection.run(mariadb::take_number); });
 }
 
 std::string MariadbDatabase::qualified_prefix() const {

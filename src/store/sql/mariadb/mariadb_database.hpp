@@ -1,6 +1,7 @@
 /// A MariaDB database as a store needs it: connections, its clock, and word of other processes.
 #pragma once
 
+#include "store/sql/bell.hpp"
 #include "store/sql/connection_pool.hpp"
 #include "store/sql/database.hpp"
 #include "store/sql/database_clock.hpp"
@@ -20,7 +21,7 @@ public:
     std::unique_ptr<Numbers> numbers() override;
     /// Others look at the numbers that groups take, so there is nothing to say.
     void announce() noexcept override {}
-    void announce_foreign() noexcept override;
+    void announce_unnumbered() noexcept override { bell_.ring(); }
     std::unique_ptr<Watch> watch() override;
     std::unique_ptr<LentConnection> borrow(const ForeignHandle& handle) override;
     Spelling spelling() const override;
@@ -34,6 +35,7 @@ private:
     std::unique_ptr<MariadbConnection> open(Role role) const;
     Pool& pool(Role role);
     Lease lease(Role role, Access access);
+    void take_number();
     /// Whatever database a session is in.
     std::string qualified_prefix() const;
 
@@ -44,6 +46,7 @@ private:
     Pool writers_;
     Pool renewers_;
     Pool users_;
+    Bell bell_{[this] { take_number(); }};  // ends first
 };
 
 }  // namespace pawl::store::sql::mariadb

@@ -22,7 +22,7 @@ namespace pawl::store::sql::mariadb {
 //   close: its session; what it held.
 //   dead letters: instances by ref, each with its letter.
 //   outbox: the channel; its partitions; their messages. Who publishes shares the channel, after
-//          the counter.
+//          the counter if he takes numbers: who only publishes does not.
 // What still collides (a deadlock by way of another index, two processes that create one instance)
 // is rolled back and run again as a whole. READ COMMITTED locks no gaps, so producers never wait
 // for claimants.
@@ -30,12 +30,10 @@ namespace pawl::store::sql::mariadb {
 // A subquery reads without locks what was committed when the statement began.
 
 inline constexpr CounterStatements counters{
-    .lock =
-        "SELECT instance, position, item, inbox, message FROM pawl_counter WHERE one = 1 "
-        "FOR UPDATE",
+    .lock = "SELECT instance, position, item, inbox FROM pawl_counter WHERE one = 1 FOR UPDATE",
     .set =
-        "UPDATE pawl_counter SET instance = $1, position = $2, item = $3, inbox = $4, "
-        "message = $5 WHERE one = 1",
+        "UPDATE pawl_counter SET instance = $1, position = $2, item = $3, inbox = $4 "
+        "WHERE one = 1",
     // There is no UPDATE ... RETURNING. This keeps one row and gives it the next number.
     .next_session = "REPLACE INTO pawl_session_number (one) VALUES (1) RETURNING number"};
 

@@ -18,7 +18,6 @@ const char* sequence_of(Number sort) {
         case Number::session:
             return "session_block";
         case Number::position:
-        case Number::message:
             break;  // the server gives them
     }
     return nullptr;
@@ -46,7 +45,7 @@ std::int64_t Blocks::next(PostgresConnection& connection, Number sort) {
 }
 
 std::int64_t BlockNumbers::next(Connection& connection, Number sort) {
-    if (sort == Number::position || sort == Number::message) return 0;
+    if (sort == Number::position) return 0;
     return blocks_.next(static_cast<PostgresConnection&>(connection), sort);
 }
 

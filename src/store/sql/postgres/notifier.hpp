@@ -1,45 +1,36 @@
-/// Tells other processes that something was committed: at once, and then not too often.
+/// Notifies the other processes of this schema.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
-#include <unordered_set>
 
+#include "store/sql/bell.hpp"
 #include "store/sql/postgres/postgres_connection.hpp"
 
 namespace pawl::store::sql::postgres {
 
-/// One thread with a connection of its own. A notification inside a business transaction would make
-/// all transactions that have one commit one after the other, in the whole cluster. Thread-safe.
-class Bell {
+/// On a connection of its own: a notification inside a business transaction would make all
+/// transactions that have one commit one after the other, in the whole cluster. Thread-safe.
+class Notifier {
 public:
-    explicit Bell(ConnectionOptions options);
-    ~Bell();
-    Bell(const Bell&) = delete;
-    Bell& operator=(const Bell&) = delete;
+    explicit Notifier(ConnectionOptions options) : options_(std::move(options)) {}
 
-    /// Returns at once. The first ring goes out at once, those that follow it together.
-    void ring() noexcept;
+    /// Returns at once.
+    void ring() noexcept { bell_.ring(); }
     /// Whether a notification by this backend is our own.
     bool is_own(int backend) const;
     /// The channel of this schema.
     static std::string channel(const ConnectionOptions& options);
 
 private:
-    void run();
     void send();
 
     const ConnectionOptions options_;
-    std::unique_ptr<PostgresConnection> connection_;  // of the thread
+    std::unique_ptr<PostgresConnection> connection_;  // of the bell's thread
     mutable std::mutex mutex_;
-    std::condition_variable changed_;
-    bool rung_ = false;
-    bool stopping_ = false;
     int backend_ = 0;
-    std::thread thread_;  // begins with the first ring
+    Bell bell_{[this] { send(); }};  // ends first
 };
 
 }  // namespace pawl::store::sql::postgres

@@ -47,7 +47,7 @@ PostgresDatabase::PostgresDatabase(const PostgresOptions& options)
               .what = "connections to PostgreSQL for transactions"},
              [how = users_options(options)] { return std::make_unique<PostgresConnection>(how); }),
       clock_(options.clock),
-      bell_(connection_options(options)) {
+      notifier_(connection_options(options)) {
     check_options(options_);
     const Lease connection{*this, take(pool_), Access::write};
     auto& own = static_cast<PostgresConnection&>(*connection);
@@ -114,7 +114,7 @@ std::string PostgresDatabase::follow(const std::string& cursor, std::size_t limi
 }
 
 std::unique_ptr<Watch> PostgresDatabase::watch() {
-    return make_watch(connection_options(options_), bell_);
+    return make_watch(connection_options(options_), notifier_);
 }
 
 std::unique_ptr<LentConnection> PostgresDatabase::borrow(const ForeignHandle& handle) {

@@ -6,8 +6,8 @@
 #include "store/sql/connection_pool.hpp"
 #include "store/sql/database.hpp"
 #include "store/sql/database_clock.hpp"
-#include "store/sql/postgres/bell.hpp"
 #include "store/sql/postgres/blocks.hpp"
+#include "store/sql/postgres/notifier.hpp"
 #include "store/sql/postgres/postgres_store.hpp"
 
 namespace pawl::store::sql::postgres {
@@ -24,7 +24,7 @@ public:
     std::unique_ptr<Numbers> numbers() override { return std::make_unique<BlockNumbers>(blocks_); }
     std::string follow(const std::string& cursor, std::size_t limit,
                        const std::function<void(const Row&)>& take) override;
-    void announce() noexcept override { bell_.ring(); }
+    void announce() noexcept override { notifier_.ring(); }
     std::unique_ptr<Watch> watch() override;
     std::unique_ptr<LentConnection> borrow(const ForeignHandle& handle) override;
     Spelling spelling() const override;
@@ -43,7 +43,7 @@ private:
     Pool users_;  ///< whoever waits in SQL of his own keeps no group waiting
     DatabaseClock clock_;
     Blocks blocks_;
-    Bell bell_;
+    Notifier notifier_;
     std::string place_;     ///< for messages
     std::string identity_;  ///< see identity_of
 };

@@ -52,8 +52,8 @@ private:
 
 class PostgresWatch final : public Watch {
 public:
-    PostgresWatch(ConnectionOptions options, const Bell& bell)
-        : options_(std::move(options)), bell_(bell) {
+    PostgresWatch(ConnectionOptions options, const Notifier& notifier)
+        : options_(std::move(options)), notifier_(notifier) {
         // Silence of the network must not hold up the one who waits.
         options_.link.statement_timeout =
             std::min<Duration>(options_.link.statement_timeout, patience_for_an_answer);
@@ -102,7 +102,7 @@ private:
         try {
             connection_ = std::make_unique<PostgresConnection>(options_);
             connection_->run_script(
-                fmt::format("{}\"{}\"", postgres::listen, Bell::channel(options_)));
+                fmt::format("{}\"{}\"", postgres::listen, Notifier::channel(options_)));
             heard_ = Steady::now();
             pause_ = first_pause;
         } catch (const Error&) {
@@ -126,7 +126,7 @@ private:
     bool hear() {
         bool others = false;
         while (PGnotify* const notice = PQnotifies(connection_->link().handle())) {
-            others = others || !bell_.is_own(notice->be_pid);
+            others = others || !notifier_.is_own(notice->be_pid);
             PQfreemem(notice);
             heard_ = Steady::now();
         }
@@ -134,7 +134,7 @@ private:
     }
 
     ConnectionOptions options_;
-    const Bell& bell_;
+    const Notifier& notifier_;
     Interruption interruption_;
     std::unique_ptr<PostgresConnection> connection_;  // null while it is deaf
     Steady::time_point heard_;
@@ -144,8 +144,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Watch> make_watch(ConnectionOptions options, const Bell& bell) {
-    return std::make_unique<PostgresWatch>(std::move(options), bell);
+std::unique_ptr<Watch> make_watch(ConnectionOptions options, const Notifier& notifier) {
+    return std::make_unique<PostgresWatch>(std::move(options), notifier);
 }
 
 }  // namespace pawl::store::sql::postgres

@@ -49,7 +49,6 @@ CREATE TABLE pawl_counter (
     position INTEGER NOT NULL DEFAULT 0,
     item     INTEGER NOT NULL DEFAULT 0,
     inbox    INTEGER NOT NULL DEFAULT 0,
-    message  INTEGER NOT NULL DEFAULT 0,
     session  INTEGER NOT NULL DEFAULT 0
 );
 INSERT INTO pawl_counter (one) VALUES (1);
