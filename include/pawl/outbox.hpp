@@ -82,7 +82,7 @@ inline SubscribeOptions low_latency() {
 }
 inline SubscribeOptions balanced() { return {}; }
 inline SubscribeOptions high_throughput() {
-    return {.batch = 1000, .gather = std::chrono::milliseconds{5}};
+    return {.batch = 1000, .gather = std::chrono::milliseconds{20}};
 }
 /// For what may wait: few looks, large batches.
 inline SubscribeOptions relaxed() {

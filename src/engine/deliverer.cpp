@@ -48,38 +48,11 @@ void Deliverer::begin_work(bool gathers) {
     own_at_ = Time{};
 }
 
-void Deliverer::heard() {
-    {
-        const std::lock_guard lock{mutex_};
-        if (stopping_ || channels_.empty()) return;
-        for (auto& channel : channels_) channel->told = true;
-    }
-    if (wanted_) wanted_();
-}
-
-void Deliverer::published(std::span<const store::Message> messages) {
-    {
-        const std::lock_guard lock{mutex_};
-        for (const auto& channel : channels_)
-            if (!channel->is_there &&
-                std::ranges::count(messages, channel->name, &store::Message::channel) > 0)
-                own_at_ = Time{};
-    }
-    heard();
-}
-
-void Deliverer::published_by_others() {
-    {
-        const std::lock_guard lock{mutex_};
-        own_at_ = Time{};
-    }
-    heard();
-}
-
 base::Pause Deliverer::step() {
     progressed_ = false;
     if (channels_.empty()) return std::nullopt;
     const Time now = parts_.store.now();
+    set_wake(Time::max());
     try {
         give_up_some();
         refresh_ownership(now);
@@ -354,6 +327,7 @@ void Deliverer::conclude_run(const HeldPtr& held, Ended ended) {
         held->gives_up = ended.in_doubt;  // one that was late has returned after all
         if (!ended.in_doubt) held->ended = std::move(ended);
         if (--running_ == 0) emptied_.set();
+        if (std::min(own_at_, next_move(*held->channel)) >= wakes_at_ && !held->gives_up) return;
     }
     if (wanted_) wanted_();
 }
@@ -443,30 +417,6 @@ void Deliverer::log_now() {
         said.swap(said_);
     }
     for (const auto& [level, text] : said) log(level, text);
-}
-
-base::Pause Deliverer::next_pause(Time now) {
-    const std::lock_guard lock{mutex_};
-    Time next = stopping_ ? Time::max() : own_at_;
-    if (!stopping_)
-        for (const auto& channel : channels_) next = std::min(next, next_look(*channel));
-    for (const auto& [partition, held] : held_) {
-        if (held->running) {
-            next = std::min(next, held->deadline);
-            continue;
-        }
-        if (!held->is_ready()) continue;
-        const Time soon = next_move(*held->channel);
-        if (held->ended) next = std::min(next, soon);
-        if (stopping_ || held->stopped) continue;
-        if (held->retry_at)
-            next = std::min(next, *held->retry_at);
-        else if (!held->batch.empty() || held->may_have_more)
-            next = std::min(next, soon);
-        if (held->next_due) next = std::min(next, *held->next_due);
-    }
-    if (next == Time::max()) return std::nullopt;
-    return std::max(next - now, Duration::zero());
 }
 
 void Deliverer::begin_stop() {

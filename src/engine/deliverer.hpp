@@ -143,6 +143,10 @@ private:
     Ended call(Held& held, std::vector<detail::Arrived>& slice);
     Ended call_in_transaction(Held& held, const std::vector<detail::Arrived>& slice);
     std::vector<detail::Arrived> arrivals(Held& held, Time now);
+    void set_wake(Time at) {
+        const std::lock_guard lock{mutex_};
+        wakes_at_ = at;
+    }
     base::Pause next_pause(Time now);
     Duration gather(const Channel& channel) const {
         return gathers_ && !stopping_ ? channel.options.gather : Duration::zero();
@@ -171,6 +175,7 @@ private:
     store::SessionId session_ = 0;
     Time own_at_{};
     std::size_t running_ = 0;
+    Time wakes_at_ = Time::max();  ///< when `step` is called without being asked
     bool stopping_ = true;
     bool gathers_ = true;
     bool progressed_ = false;

@@ -65,6 +65,31 @@ TEST_P(MessageHandlers, HaveNoPolicyWithoutMeaning) {
 class SharedMessages : public SharedEngineTest {};
 INSTANTIATE_TEST_SUITE_P(Stores, SharedMessages, shared_stores(), name_of);
 
+// Whoever delivers is woken as rarely as it can be, and not once too rarely: it never looks by
+// itself here.
+TEST_P(SharedMessages, AreGatheredAndNoneIsForgotten) {
+    for (const bool across : {false, true}) {
+        const std::string channel = across ? "across" : "within";
+        Watched<int> handled;
+        const auto here = open(Options{});
+        const auto there = open(Options{});
+        auto& consumer = across ? *there : *here;
+        consumer.subscribe(channel, [&](const Note&) { handled.change([](int& n) { ++n; }); },
+                           {.partitions = 4, .gather = 3ms, .poll = 1h});
+        consumer.start();
+        // Until the partitions are its own: that takes a look, once a second.
+        here->publish(channel, Note{"first"});
+        ASSERT_TRUE(handled.wait([](int n) { return n == 1; }));
+        for (int i = 0; i < 200; ++i) {
+            here->publish(channel, Note{"more"});
+            // First each falls into the time after the one before, then more and more together.
+            if (i % (1 + i / 40) == 0) {
+                ASSERT_TRUE(handled.wait([&](int n) { return n == i + 2; })) << i;
+            }
+        }
+    }
+}
+
 TEST_P(SharedMessages, WaitForAHandlerThatHasThemStill) {
     struct Calls {
         int begun = 0;
