@@ -87,6 +87,7 @@ void sleepers(const Settings&);
 void fanout(const Settings&);
 void replay(const Settings&);
 void outbox(const Settings&);
+void outbox_scale(const Settings&);
 void outbox_latency(const Settings&);
 void post(const Settings&);
 

@@ -11,11 +11,22 @@ namespace pawl::bench {
 
 const std::vector<std::pair<std::string, Scenario>>& scenarios() {
     static const std::vector<std::pair<std::string, Scenario>> all{
-        {"execute", execute},    {"hot", hot_instance},  {"cycle", whole_cycle},
-        {"timers", due_timers},  {"backlog", backlog},   {"growth", growth},
-        {"memory", memory},      {"wake", wake},         {"scale", scale},
-        {"function", functions}, {"sleepers", sleepers}, {"fanout", fanout},
-        {"replay", replay},      {"outbox", outbox},     {"outbox-latency", outbox_latency},
+        {"execute", execute},
+        {"hot", hot_instance},
+        {"cycle", whole_cycle},
+        {"timers", due_timers},
+        {"backlog", backlog},
+        {"growth", growth},
+        {"memory", memory},
+        {"wake", wake},
+        {"scale", scale},
+        {"function", functions},
+        {"sleepers", sleepers},
+        {"fanout", fanout},
+        {"replay", replay},
+        {"outbox", outbox},
+        {"outbox-scale", outbox_scale},
+        {"outbox-latency", outbox_latency},
         {"post", post},
     };
     return all;

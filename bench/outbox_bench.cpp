@@ -70,6 +70,32 @@ private:
     std::map<std::string, long> numbers_;
 };
 
+/// What this process publishes, of what all do together.
+struct Publishing {
+    long count = 0;      ///< of all processes
+    long each = 1;       ///< so many at a time
+    int producers = 16;  ///< of all processes
+    int first = 0;       ///< of the producers of this one
+    int step = 1;
+};
+
+void publish(Engine& engine, const Publishing& how) {
+    const long own = how.count / how.producers;
+    std::vector<std::thread> threads;
+    for (int p = how.first; p < how.producers; p += how.step)
+        threads.emplace_back([&, p] {
+            for (long n = 0; n < own; n += how.each) {
+                std::vector<Note> notes;
+                for (long i = n; i < std::min(n + how.each, own); ++i)
+                    notes.push_back({"a small message", i});
+                engine.publish_all("notes", notes, [&](const Note& note) {
+                    return PublishOptions{.key = key_of(p, note.number)};
+                });
+            }
+        });
+    for (auto& thread : threads) thread.join();
+}
+
 Sample run_outbox(const Settings& settings, long each) {
     const auto place = make_place(settings);
     const long count = count_of(settings);
@@ -82,19 +108,7 @@ Sample run_outbox(const Settings& settings, long each) {
         options);
     engine.start();
     Meter meter{std::chrono::hours{1}};
-    std::vector<std::thread> threads;
-    for (int p = 0; p < producers; ++p)
-        threads.emplace_back([&, p] {
-            for (long n = 0; n < count / producers; n += each) {
-                std::vector<Note> notes;
-                for (long i = n; i < std::min(n + each, count / producers); ++i)
-                    notes.push_back({"a small message", i});
-                engine.publish_all("notes", notes, [&](const Note& note) {
-                    return PublishOptions{.key = key_of(p, note.number)};
-                });
-            }
-        });
-    for (auto& thread : threads) thread.join();
+    publish(engine, {.count = count, .each = each});
     order.wait();
     return meter.sample(count);
 }
@@ -118,7 +132,7 @@ Sample insert_by_hand(const Settings& settings, long each) {
 }
 
 /// One of several processes that publish and deliver: says how many messages it was given.
-long take_part(const std::string& url, const Line& line, int part, int parts, long count) {
+long take_part(const std::string& url, const Line& line, const Publishing& how) {
     std::atomic<long> handled{0};
     std::mutex mutex;
     std::map<int, std::int64_t> last;
@@ -141,25 +155,25 @@ long take_part(const std::string& url, const Line& line, int part, int parts, lo
     engine.start();
     line.say(0);
     line.hear();
-    std::vector<std::thread> threads;
-    for (int p = part; p < producers; p += parts)
-        threads.emplace_back([&, p] {
-            for (long n = 0; n < count / producers; ++n)
-                engine.publish("notes", Note{"a small message", n}, {.key = key_of(p, n)});
-        });
-    for (auto& thread : threads) thread.join();
-    while (engine.statistics("notes").delivered < count)
+    publish(engine, how);
+    while (engine.statistics("notes").delivered < how.count)
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
     return handled;
 }
 
-Sample run_in_processes(const Settings& settings, int processes) {
+Sample run_in_processes(const Settings& settings, int processes, long each,
+                        int all_producers = producers) {
     const auto place = make_place(settings);
     const long count = count_of(settings);
     std::vector<std::unique_ptr<Child>> children;
     for (int p = 0; p < processes; ++p)
         children.push_back(std::make_unique<Child>([&, p](const Line& line) {
-            line.say(static_cast<double>(take_part(place->url(), line, p, processes, count)));
+            const Publishing how{.count = count,
+                                 .each = each,
+                                 .producers = all_producers,
+                                 .first = p,
+                                 .step = processes};
+            line.say(static_cast<double>(take_part(place->url(), line, how)));
         }));
     for (const auto& child : children) child->line().hear();
     // Until each has its share of the partitions.
@@ -183,9 +197,16 @@ void outbox(const Settings& settings) {
         compare(settings, {each == 1 ? "outbox" : "outbox-batches", producers, "raw-insert",
                            [&, each] { return run_outbox(settings, each); },
                            [&, each] { return insert_by_hand(settings, each); }});
-    compare(settings,
-            {"outbox-2", producers, "one-process", [&] { return run_in_processes(settings, 2); },
-             [&] { return run_in_processes(settings, 1); }});
+}
+
+void outbox_scale(const Settings& settings) {
+    for (const long each : {1L, 100L})
+        compare(settings, {each == 1 ? "outbox-2" : "outbox-batches-2", producers, "one-process",
+                           [&, each] { return run_in_processes(settings, 2, each); },
+                           [&, each] { return run_in_processes(settings, 1, each); }});
+    compare(settings, {"outbox-2-full", 2 * producers, "one-process",
+                       [&] { return run_in_processes(settings, 2, 1, 2 * producers); },
+                       [&] { return run_in_processes(settings, 1, 1); }});
 }
 
 // From the commit to the handler, within a process and to another engine on the same database.
