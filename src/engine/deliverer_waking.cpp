@@ -8,7 +8,7 @@ namespace pawl::engine {
 void Deliverer::heard() {
     {
         const std::lock_guard lock{mutex_};
-        if (stopping_) return;
+        if (stopping_ || channels_.empty()) return;
         Time wanted_at = own_at_;
         for (auto& channel : channels_) {
             channel->told = true;

@@ -114,6 +114,7 @@ struct Answer {
     std::exception_ptr error;
 };
 
+/// Or does nothing.
 inline bool only_publishes(const Commit& commit) {
     return !commit.append && commit.settlements.empty() && commit.inbox.empty();
 }

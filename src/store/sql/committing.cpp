@@ -69,9 +69,11 @@ void Committing::written(std::span<const Commit> commits) {
     const Time now = database_.now();
     if (std::ranges::any_of(commits, [&](const Commit& c) { return puts_before(c, now); }))
         marks_.forget();
+    if (std::ranges::none_of(commits, [&](const Commit& c) { return concerns_others(c, now); }))
+        return;
     if (std::ranges::all_of(commits, only_publishes))
         database_.announce_unnumbered();
-    else if (std::ranges::any_of(commits, [&](const Commit& c) { return concerns_others(c, now); }))
+    else
         database_.announce();
 }
 

@@ -115,9 +115,8 @@ TurnFile::Signals* TurnFile::share_signals() const {
     const int file = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
     if (file < 0) return nullptr;
     void* at = MAP_FAILED;
-    struct stat found{};
-    if (::fstat(file, &found) == 0 &&
-        (found.st_size > ring_byte || ::ftruncate(file, ring_byte + 1) == 0))
+    // A page for which the disk has no room any more would end the process.
+    if (::posix_fallocate(file, 0, ring_byte + 1) == 0)
         at = ::mmap(nullptr, sizeof(Signals), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     ::close(file);
     return at == MAP_FAILED ? nullptr : static_cast<Signals*>(at);
