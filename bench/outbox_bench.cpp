@@ -29,7 +29,7 @@ struct Note {
     long number = 0;
 };
 
-long count_of(const Settings& settings) { return settings.quick ? 2'000 : 100'000; }
+long count_of(const Settings& settings) { return settings.quick ? 3'200 : 100'000; }
 
 // Each producer has some keys of its own, and numbers its messages.
 std::string key_of(int producer, long number) {
@@ -201,10 +201,10 @@ void outbox(const Settings& settings) {
 
 void outbox_scale(const Settings& settings) {
     for (const long each : {1L, 100L})
-        compare(settings, {each == 1 ? "outbox-2" : "outbox-batches-2", producers, "one-process",
-                           [&, each] { return run_in_processes(settings, 2, each); },
+        compare(settings, {each == 1 ? "outbox-scale" : "outbox-scale-batches", producers,
+                           "one-process", [&, each] { return run_in_processes(settings, 2, each); },
                            [&, each] { return run_in_processes(settings, 1, each); }});
-    compare(settings, {"outbox-2-full", 2 * producers, "one-process",
+    compare(settings, {"outbox-scale-full", 2 * producers, "one-process",
                        [&] { return run_in_processes(settings, 2, 1, 2 * producers); },
                        [&] { return run_in_processes(settings, 1, 1); }});
 }
