@@ -358,11 +358,7 @@ public:
         requires std::constructible_from<Input, I>
     void route(std::string_view tag, I input, SendOptions options = {}) const {
         std::vector<detail::OutgoingInput> one;
-        one.push_back({.type = name_,
-                       .id = {},
-                       .tag = std::string{tag},
-                       .input = json::encode(Input(std::move(input))),
-                       .options = std::move(options)});
+        one.push_back(detail::outgoing_route(*this, tag, input, std::move(options)));
         engine_->post_all(std::move(one));
     }
     /// Several at once, each with its tag, all or none.

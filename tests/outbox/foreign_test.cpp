@@ -220,6 +220,17 @@ TEST_P(Foreign, SendAndStartIfAndOnlyIfTheyCommit) {
     EXPECT_THAT(started, ElementsAre("Ada"));
 }
 
+TEST_P(Foreign, PublishSeveralWithoutOptions) {
+    listen();
+    client->run("BEGIN");
+    const auto ids =
+        client->join(*producer).publish_all("payments", std::vector<Paid>{{1}, {2}, {3}});
+    client->run("COMMIT");
+    consumer->run_until_idle();
+    EXPECT_THAT(seen, ::testing::UnorderedElementsAre(1, 2, 3));
+    for (const auto& id : ids) EXPECT_EQ(consumer->delivered(id), MessageStatus::delivered);
+}
+
 TEST_P(Foreign, RouteIfAndOnlyIfTheyCommit) {
     consumer->add<Counter>("counter");
     const auto there = producer->add<Counter>("counter");
