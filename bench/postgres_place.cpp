@@ -47,24 +47,22 @@ constexpr Prepared prepared[] = {
      "FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[]) "
      "k (number, ref, sequence, cause, payload)"},
     {"finish_instances",
-     "WITH done AS (UPDATE instance n SET version = 2, updated_at = $2::bigint, finished_at = $2 "
-     "FROM unnest($1::bigint[]) k (ref) WHERE n.ref = k.ref AND n.version = 1 RETURNING 1) "
+     "WITH done AS (UPDATE instance SET version = 2, updated_at = $2::bigint, finished_at = $2 "
+     "WHERE ref = ANY ($1::bigint[]) AND version = 1 RETURNING 1) "
      "SELECT 1 / (count(*) = cardinality($1))::integer FROM done"},
     {"move_runs",
      "WITH done AS (UPDATE instance n SET version = $3::bigint, updated_at = $4::bigint, "
-     "finished_at = nullif($5::bigint, 0) FROM unnest($1::bigint[]) k (ref) "
-     "WHERE n.ref = k.ref AND n.version = $2::bigint RETURNING 1) "
+     "finished_at = nullif($5::bigint, 0) WHERE n.ref = ANY ($1::bigint[]) "
+     "AND n.version = $2::bigint RETURNING 1) "
      "SELECT 1 / (count(*) = cardinality($1))::integer FROM done"},
     {"hold_items",
      "SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer FROM (SELECT 1 FROM item "
      "WHERE id = ANY ($1) AND fence = $2::bigint FOR UPDATE) held"},
     {"remove_items",
-     "WITH done AS (DELETE FROM item i USING unnest($1::bigint[]) k (id) "
-     "WHERE i.id = k.id AND i.fence = $2::bigint RETURNING 1) "
+     "WITH done AS (DELETE FROM item WHERE id = ANY ($1::bigint[]) AND fence = $2::bigint "
+     "RETURNING 1) "
      "SELECT 1 / (count(*) = cardinality($1))::integer FROM done"},
-    {"remove_timers",
-     "DELETE FROM item i USING unnest($1::bigint[]) k (ref) "
-     "WHERE i.instance = k.ref AND i.kind = 2"},
+    {"remove_timers", "DELETE FROM item WHERE instance = ANY ($1::bigint[]) AND kind = 2"},
     {"add_results",
      "INSERT INTO event (instance, sequence, at, name, kind, encoding, id, causation, "
      "correlation, payload) SELECT ref, 2, $5::bigint, $6::bigint, 0, 1, id, id, correlation, "
@@ -180,7 +178,8 @@ PostgresRival::PostgresRival(const std::string& server, const std::string& schem
     // when it is full.
     db_.command(
         "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
-        "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off");
+        "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off; "
+        "SET jit = off");
     db_.command(
         "INSERT INTO name (name) SELECT name FROM unnest(ARRAY['parcel', 'Posted', 'Arrived']) k "
         "(name) WHERE NOT EXISTS (SELECT 1 FROM name)");

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t group_count = 512;
 constexpr std::size_t group_bytes = 8 * 1024 * 1024;
 // Those who have just been woken come one by one, but none so late.
-constexpr Duration between_two = std::chrono::microseconds{100};
+constexpr Duration between_two = std::chrono::microseconds{250};
 // Where nobody came, it is a while before anybody is waited for again.
 constexpr int lone_groups = 16;
 

@@ -16,7 +16,7 @@
 namespace pawl::store::sql {
 
 /// A statement of the tables in statements files. Only a literal can become one, so that its
-/// address names it and no SQL is put together at run time. Tables are called pawl_*, parameters
+/// address names it and no SQL is made of values at run time. Tables are called pawl_*, parameters
 /// $1, $2, ...; a connection replaces both by what it needs when it prepares the statement.
 struct Statement {
     consteval Statement(const char* sql) : text(sql) {}

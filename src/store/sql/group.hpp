@@ -124,6 +124,7 @@ private:
 
     void write();
     void write_instances();
+    std::vector<GroupItem*> items_by_id();
     void write_item_changes();
     void write_new_items();
     void write_inbox();

@@ -175,12 +175,12 @@ void Group::write_presumed_items() {
     }
     rows_.keys.clear();
     rows_.more_keys.clear();
-    for (auto& item : items_) {
+    for (auto* item : items_by_id()) {
         const Value instance =
-            item.presumed_instance == 0 ? Value{} : Value{item.presumed_instance};
-        rows_.keys.add({item.id, item.fence, item.presumed_mail, instance});
-        rows_.more_keys.add({item.id, item.fence, item.presumed_mail, instance, item.removed});
-        item.gone = item.removed;
+            item->presumed_instance == 0 ? Value{} : Value{item->presumed_instance};
+        rows_.keys.add({item->id, item->fence, item->presumed_mail, instance});
+        rows_.more_keys.add({item->id, item->fence, item->presumed_mail, instance, item->removed});
+        item->gone = item->removed;
     }
     if (std::ranges::any_of(items_, &GroupItem::removed))
         connection_->post(sql_.presumed->writing->items, rows_.more_keys);

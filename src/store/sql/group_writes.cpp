@@ -1,4 +1,5 @@
 // What is left of a group once it is judged, written a table at a time.
+#include <algorithm>
 #include <map>
 
 #include "base/points.hpp"
@@ -52,24 +53,33 @@ void Group::write_instances() {
     if (!guards_write()) connection_->post(sql_.instances.update, rows_.changed_instances);
 }
 
+std::vector<GroupItem*> Group::items_by_id() {
+    std::vector<GroupItem*> sorted;
+    sorted.reserve(items_.size());
+    for (auto& item : items_) sorted.push_back(&item);
+    std::ranges::sort(sorted, {}, &GroupItem::id);
+    return sorted;
+}
+
 // Dead letters copy the item, so they come before its removal.
 void Group::write_item_changes() {
-    for (const auto& item : items_) {
-        const auto verdict = item.last_word ? item.last_word->verdict : Verdict::ack;
-        if (!item.removed) {
+    for (const auto* item : items_by_id()) {
+        const auto* word = item->last_word;
+        const auto verdict = word ? word->verdict : Verdict::ack;
+        if (!item->removed) {
             if (verdict == Verdict::suspend)
                 rows_.suspended_items.add(
-                    {item.id, item.last_word->wake.at.value_or(never), item.last_word->wake.mail});
-            else if (item.last_word)
-                rows_.retried_items.add({item.id, run_.now + item.last_word->retry_after,
-                                         given_text(item.last_word->reason)});
+                    {item->id, word->wake.at.value_or(never), word->wake.mail});
+            else if (word)
+                rows_.retried_items.add(
+                    {item->id, run_.now + word->retry_after, given_text(word->reason)});
             continue;
         }
-        if (!item.gone) rows_.removed_items.add({item.id});
+        if (!item->gone) rows_.removed_items.add({item->id});
         if (verdict == Verdict::bury)
-            rows_.buried_items.add({item.id, text(item.last_word->reason), run_.now});
-        else if (item.failures > 0)
-            rows_.removed_failures.add({item.id});
+            rows_.buried_items.add({item->id, text(word->reason), run_.now});
+        else if (item->failures > 0)
+            rows_.removed_failures.add({item->id});
     }
     connection_->post(sql_.items.retry, rows_.retried_items);
     connection_->post(sql_.items.forget_losses, rows_.items_further);

@@ -82,9 +82,9 @@ struct Statements {
         Statement runs;    ///< bulk (type, id of an instance): the id of its run; locks nothing
         Statement add;     ///< bulk
         Statement remove;  ///< bulk (id)
-        Statement retry;   ///< bulk (id, due_at, last_error)
+        Statement retry;   ///< bulk (id, due_at, last_error), by id
         Statement forget_losses;  ///< bulk (id)
-        Statement suspend;        ///< bulk (id, due_at, wakes_at_mail)
+        Statement suspend;        ///< bulk (id, due_at, wakes_at_mail), by id
         Statement mail;           ///< bulk (id, how much, 1 when urgent, now)
         Statement ready;          ///< bulk (line, alone, now, limit): id and due_at, oldest first
         Statement first_due;      ///< bulk (line, alone): the earliest due_at
@@ -95,7 +95,7 @@ struct Statements {
             Statement first_due;
         };
         std::optional<FromMark> from_mark;
-        Statement claim;            ///< bulk (id, session, fence)
+        Statement claim;            ///< bulk (id, session, fence); the last two are the same in all
         Statement release;          ///< bulk (id, fence, now)
         Statement release_session;  ///< (session, now)
         Statement release_claim;    ///< (session, fence, now)
@@ -213,9 +213,9 @@ struct Statements {
     /// Each raises a Collision unless all of its rows are as they are presumed, and locks them.
     /// Where they are there, a group that nobody is in the way of needs one round trip.
     struct Presumed {
-        Statement instances;  ///< bulk (ref, version)
+        Statement instances;  ///< bulk (ref, version), by ref
         Statement sessions;   ///< bulk (id)
-        Statement items;      ///< bulk (id, fence, mail, instance or NULL)
+        Statement items;      ///< bulk (id, fence, mail, instance or NULL), by id
         /// The same in one with what is written. Without them it is locked first.
         struct Writing {
             Statement instances;  ///< bulk (ref, version, then as in instances.update)

@@ -9,8 +9,9 @@ inline constexpr Statements::Items item_statements{
     .lock = R"(
             SELECT k.ord, i.id, i.instance, i.line, i.kind, i.attempts, i.failures, i.session,
                    i.fence, i.key, i.mail
-              FROM unnest($1::bigint[]) WITH ORDINALITY AS k (id, ord)
-              JOIN pawl_item i ON i.id = k.id ORDER BY i.id FOR UPDATE OF i)",
+              FROM (SELECT id, ord FROM unnest($1::bigint[]) WITH ORDINALITY AS k (id, ord)
+                     ORDER BY id) AS k
+             CROSS JOIN LATERAL (SELECT * FROM pawl_item WHERE id = k.id FOR UPDATE) AS i)",
     .lock_keyed = R"(
             SELECT k.ord, i.id, i.instance, i.line, i.kind, i.attempts, i.failures, i.session,
                    i.fence, i.key, i.mail
@@ -51,22 +52,23 @@ inline constexpr Statements::Items item_statements{
                    $10::bigint[], $11::bigint[], $12::bigint[], $13::smallint[], $14::bytea[],
                    $15::bytea[], $16::text[], $17::text[], $18::text[], $19::text[],
                    $20::bytea[]))",
-    .remove = "DELETE FROM pawl_item i USING unnest($1::bigint[]) AS k (id) WHERE i.id = k.id",
+    .remove = "DELETE FROM pawl_item WHERE id = ANY ($1::bigint[])",
     .retry = R"(
-            UPDATE pawl_item i SET due_at = k.due_at, last_error = k.error,
-                   failures = i.failures + 1, alone = 0, session = NULL, fence = NULL
-              FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS k (id, due_at, error)
-             WHERE i.id = k.id)",
+            UPDATE pawl_item
+               SET due_at = ($2::bigint[])[width_bucket(id, $1::bigint[])],
+                   last_error = ($3::text[])[width_bucket(id, $1)],
+                   failures = failures + 1, alone = 0, session = NULL, fence = NULL
+             WHERE id = ANY ($1))",
     .forget_losses =
-        "UPDATE pawl_item i SET losses = 0, losses_alone = 0, alone = 0 "
-        "FROM unnest($1::bigint[]) AS k (id) WHERE i.id = k.id",
+        "UPDATE pawl_item SET losses = 0, losses_alone = 0, alone = 0 "
+        "WHERE id = ANY ($1::bigint[])",
     .suspend = R"(
-            UPDATE pawl_item i SET due_at = k.due_at, wakes_at_mail = k.wakes_at_mail, mail = 0,
-                   attempts = 0, losses = 0, losses_alone = 0, alone = 0, last_error = NULL,
-                   session = NULL, fence = NULL
-              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
-                   AS k (id, due_at, wakes_at_mail)
-             WHERE i.id = k.id)",
+            UPDATE pawl_item
+               SET due_at = ($2::bigint[])[width_bucket(id, $1::bigint[])],
+                   wakes_at_mail = ($3::bigint[])[width_bucket(id, $1)], mail = 0, attempts = 0,
+                   losses = 0, losses_alone = 0, alone = 0, last_error = NULL, session = NULL,
+                   fence = NULL
+             WHERE id = ANY ($1))",
     // What is claimed has no due_at, and keeps none.
     .mail = R"(
             UPDATE pawl_item i
@@ -106,11 +108,11 @@ inline constexpr Statements::Items item_statements{
              CROSS JOIN LATERAL (SELECT due_at FROM pawl_item
                                   WHERE line = k.line AND alone = k.alone AND due_at >= k.mark
                                   ORDER BY due_at, id LIMIT 1) i)"},
+    // All of them by one session, with one fence.
     .claim = R"(
-            UPDATE pawl_item i SET due_at = NULL, session = k.session, fence = k.fence,
-                   attempts = i.attempts + 1
-              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS k (id, session, fence)
-             WHERE i.id = k.id)",
+            UPDATE pawl_item SET due_at = NULL, session = ($2::bigint[])[1],
+                   fence = ($3::bigint[])[1], attempts = attempts + 1
+             WHERE id = ANY ($1::bigint[]))",
     .release = R"(
             UPDATE pawl_item i SET due_at = k.now, session = NULL, fence = NULL,
                    attempts = i.attempts - 1
@@ -149,7 +151,7 @@ inline constexpr Statements::Items item_statements{
                    i.correlation, i.conversation, i.tenant, i.trace, i.last_error, i.payload, n.id,
                    i.mail, i.wakes_at_mail
               FROM unnest($1::bigint[]) WITH ORDINALITY AS k (id, ord)
-              JOIN pawl_item i ON i.id = k.id
+             CROSS JOIN LATERAL (SELECT * FROM pawl_item WHERE id = k.id OFFSET 0) AS i
               JOIN pawl_instance n ON n.ref = i.instance ORDER BY k.ord)",
     .page = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
@@ -182,9 +184,7 @@ inline constexpr Statements::Failures failure_statements{
     .add = R"(
             INSERT INTO pawl_failure (item, attempt, at, error)
             SELECT * FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::text[]))",
-    .remove =
-        "DELETE FROM pawl_failure f USING unnest($1::bigint[]) AS k (item) "
-        "WHERE f.item = k.item",
+    .remove = "DELETE FROM pawl_failure WHERE item = ANY ($1::bigint[])",
     .of = R"(
             SELECT k.ord, f.attempt, f.at, f.error
               FROM unnest($1::bigint[]) WITH ORDINALITY AS k (item, ord)
@@ -197,8 +197,8 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
     .lock = Statement{R"(
               WITH instances AS MATERIALIZED (
                    SELECT ref FROM pawl_instance
-                    WHERE ref IN (SELECT instance FROM pawl_dead_letter
-                                   WHERE id = ANY ($1::bigint[]))
+                    WHERE ref = ANY (ARRAY(SELECT instance FROM pawl_dead_letter
+                                            WHERE id = ANY ($1::bigint[])))
                     ORDER BY ref FOR NO KEY UPDATE)
             SELECT 1::bigint, id FROM pawl_dead_letter
              WHERE id = ANY ($1) AND (SELECT count(*) FROM instances) >= 0

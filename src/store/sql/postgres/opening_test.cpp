@@ -67,6 +67,18 @@ TEST_F(PostgresOpening, MakesTheTablesOnceHoweverManyTry) {
     expect_usable(*stores.front());
 }
 
+// A group that is a transaction by itself says of no isolation and no access what it needs.
+TEST_F(PostgresOpening, WritesWhateverTheServersDefaultsAre) {
+    const PostgresSchema schema;
+    auto options = schema.options();
+    options.conninfo += options.conninfo.find('?') == std::string::npos ? '?' : '&';
+    options.conninfo +=
+        "options=-c%20default_transaction_read_only%3Don%20"
+        "-c%20default_transaction_isolation%3Dserializable";
+    const auto store = open_postgres(options);
+    expect_usable(*store);
+}
+
 TEST_F(PostgresOpening, NeedsNoRightToChangeTablesOnceTheyAreThere) {
     const PostgresSchema schema;
     migrate_postgres(schema.options());

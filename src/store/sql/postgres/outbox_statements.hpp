@@ -40,12 +40,14 @@ inline constexpr Statements::Partitions partitions{
     .rows =
         "SELECT k.ord, p.sequence, p.attempts, p.retry_at, p.stopped, p.error, p.batch "
         "FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS k (channel, part, ord) "
-        "JOIN pawl_partition p ON p.channel = k.channel AND p.part = k.part",
+        "CROSS JOIN LATERAL (SELECT * FROM pawl_partition WHERE channel = k.channel "
+        "AND part = k.part OFFSET 0) AS p",
     .hold =
-        "SELECT k.ord "
+        "SELECT k.ord FROM (SELECT * "
         "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) WITH ORDINALITY AS k "
-        "(channel, part, fence, ord) JOIN pawl_partition p ON p.channel = k.channel "
-        "AND p.part = k.part AND p.fence = k.fence ORDER BY p.channel, p.part FOR UPDATE OF p",
+        "(channel, part, fence, ord) ORDER BY channel, part) AS k CROSS JOIN LATERAL "
+        "(SELECT FROM pawl_partition p WHERE p.channel = k.channel AND p.part = k.part "
+        "AND p.fence = k.fence FOR UPDATE) AS p",
     .advance =
         "UPDATE pawl_partition p "
         "SET sequence = k.sequence, attempts = k.attempts, retry_at = k.retry_at, stopped = "
@@ -113,9 +115,7 @@ inline constexpr Statements::Messages messages{
         "m.trace, m.payload, m.id, m.part "
         "FROM unnest($1::bigint[]) WITH ORDINALITY AS k (position, ord) "
         "JOIN pawl_message m ON m.position = k.position",
-    .remove =
-        "DELETE FROM pawl_message m USING unnest($1::bigint[]) AS k (position) "
-        "WHERE m.position = k.position",
+    .remove = "DELETE FROM pawl_message WHERE position = ANY ($1::bigint[])",
     .ripen =
         "UPDATE pawl_message m SET at = m.due_at, due_at = 0 "
         "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS k (channel, part, now) "
@@ -183,9 +183,9 @@ inline constexpr Statements::DeadMessages dead_messages{
         "AND ($9::smallint IS NULL OR (CASE WHEN m.status = 1 "
         "AND m.until <= $2::bigint THEN 0 ELSE m.status END) = $9)",
     .clean_up =
-        "DELETE FROM pawl_dead_message WHERE position IN (SELECT position "
+        "DELETE FROM pawl_dead_message WHERE position = ANY (ARRAY(SELECT position "
         "FROM pawl_dead_message WHERE status >= 2 AND died_at < $1::bigint ORDER BY position "
-        "LIMIT $2::bigint)",
+        "LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
     .find =
         "SELECT k.ord FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, ord) "
         "JOIN pawl_dead_message m ON m.id = k.id AND m.status <> 2",
@@ -203,9 +203,10 @@ inline constexpr Statements::Once once{
         "until = CASE WHEN o.until <= excluded.at THEN excluded.until ELSE o.until END "
         "RETURNING scope, id, token) "
         "SELECT k.ord, t.token FROM k JOIN t ON t.scope = k.scope AND t.id = k.id",
+    // Locked when they are chosen: one that is taken again meanwhile is as good as new.
     .vacuum =
-        "DELETE FROM pawl_once WHERE (scope, id) IN (SELECT scope, id FROM pawl_once "
-        "WHERE until <= $1::bigint ORDER BY until LIMIT $2::bigint)",
+        "DELETE FROM pawl_once WHERE ctid = ANY (ARRAY(SELECT ctid FROM pawl_once "
+        "WHERE until <= $1::bigint ORDER BY until LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
 };
 
 }  // namespace pawl::store::sql::postgres

@@ -40,6 +40,16 @@ bool is_null(std::span<const Value> values, std::size_t column, std::size_t colu
 
 }  // namespace
 
+bool fits(const Signature& whole, const Signature& part, std::span<const Value> values) {
+    const auto columns = whole.types.size();
+    base::check(part.types.size() == columns, "they have the same parameters");
+    for (std::size_t column = 0; column < columns; ++column)
+        if (whole.types[column] != Type::none && part.types[column] == Type::none &&
+            !is_null(values, column, columns))
+            return false;
+    return true;
+}
+
 void Parameters::add_number(std::uint64_t number, int bytes) {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
         buffer_.push_back(static_cast<char>(number >> shift & 0xff));
@@ -71,14 +81,29 @@ void Parameters::add_value(Type type, const Value& value) {
     }
 }
 
+void Parameters::clear() {
+    buffer_.clear();
+    starts_.clear();
+    pointers_.clear();
+    lengths_.clear();
+    formats_.clear();
+}
+
+void Parameters::append(const Parameters& other) {
+    const auto add = [](auto& to, const auto& from) {
+        to.insert(to.end(), from.begin(), from.end());
+    };
+    add(pointers_, other.pointers_);
+    add(lengths_, other.lengths_);
+    add(formats_, other.formats_);
+}
+
 void Parameters::encode(const Signature& signature, std::span<const Value> values,
                         std::size_t rows) {
     const std::size_t columns = signature.types.size();
     base::check(values.size() == columns * rows, "there is a value for every parameter");
     base::check(signature.bulk || rows == 1 || columns == 0, "only bulk statements take many rows");
-    buffer_.clear();
-    starts_.clear();
-    lengths_.clear();
+    clear();
     for (std::size_t column = 0; column < columns; ++column) {
         const Type type = signature.types[column];
         if (type == Type::none || is_null(values, column, columns)) {
@@ -104,7 +129,6 @@ void Parameters::encode(const Signature& signature, std::span<const Value> value
             add_value(type, values[row * columns + column]);
         lengths_.push_back(static_cast<int>(buffer_.size() - starts_.back()));
     }
-    pointers_.clear();
     for (const auto start : starts_)
         pointers_.push_back(start == absent ? nullptr : buffer_.data() + start);
     formats_.assign(columns, 1);

@@ -10,12 +10,20 @@
 
 namespace pawl::store::sql::postgres {
 
+/// Whether rows for one statement can be given to another, which uses some of its parameters: all
+/// values of the others are NULL.
+bool fits(const Signature& whole, const Signature& part, std::span<const Value> values);
+
 /// Kept from call to call for its memory.
 class Parameters {
 public:
     /// `values` are rows, one after the other. Throws pawl::Error (invalid) for a value that its
     /// type can't hold.
     void encode(const Signature& signature, std::span<const Value> values, std::size_t rows);
+
+    /// Those of another one, behind these. They stay where they are, and must not change.
+    void append(const Parameters& other);
+    void clear();
 
     int count() const { return static_cast<int>(pointers_.size()); }
     const char* const* pointers() const { return pointers_.data(); }

@@ -24,6 +24,16 @@ TEST(Signatures, AreReadFromTheCasts) {
         << "one that is never used has no type";
 }
 
+TEST(Signatures, TellWhetherRowsFitAPlainerStatement) {
+    const auto whole = read_signature("SELECT $2::bigint, $3::text, $4::text");
+    const auto plain = read_signature("SELECT $2::bigint, $4::text");
+    const Value unused{7};
+    const auto fit = [&](const std::vector<Value>& values) { return fits(whole, plain, values); };
+    EXPECT_TRUE(fit({unused, 1, Value{}, text("t"), unused, 2, Value{}, Value{}}));
+    EXPECT_FALSE(fit({unused, 1, Value{}, text("t"), unused, 2, text("t"), Value{}}))
+        << "one row has what the plain one leaves out";
+}
+
 class Encoding : public testing::Test {
 protected:
     void encode(const char* sql, const std::vector<Value>& values, std::size_t rows = 1) {

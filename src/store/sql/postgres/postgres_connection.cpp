@@ -5,6 +5,8 @@
 #include <pawl/error.hpp>
 #include <utility>
 
+#include "store/sql/postgres/joined_statements.hpp"
+#include "store/sql/postgres/plain_statements.hpp"
 #include "store/sql/postgres/postgres_statements.hpp"
 #include "store/sql/rewrite.hpp"
 
@@ -48,6 +50,7 @@ PostgresConnection::PostgresConnection(ConnectionOptions options)
     : options_(std::move(options)), link_(options_.link), prefix_('"' + options_.schema + "\".") {
     if (options_.pooler || options_.users) return;
     send_settings(false);
+    send(warm_memory);
     finish();
 }
 
@@ -70,43 +73,76 @@ void PostgresConnection::send_settings(bool local) {
 
 PostgresConnection::Prepared& PostgresConnection::prepared(Statement statement) {
     auto& cached = cache_[statement.text];
-    if (cached.sql.empty()) {
-        cached.sql = rewrite(statement.text, {.prefix = prefix_, .mark = '$'});
-        cached.signature = read_signature(cached.sql);
-        for (const Type type : cached.signature.types)
-            cached.types.push_back(number_of(type, cached.signature.bulk));
-        cached.name = fmt::format("pawl{}", cache_.size());
-    }
-    return cached;
+    if (!cached.sql.empty()) return cached;
+    cached.can_join = can_join(statement.text);
+    for (const auto& form : plain_forms)
+        if (std::string_view{form.of.text} == statement.text) {
+            cached.plain = &prepared(form.plain);
+            cached.plain->can_join = cached.can_join;
+        }
+    return made(cached, "pawl", rewrite(statement.text, {.prefix = prefix_, .mark = '$'}));
+}
+
+// The plainest form of it that these rows fit into.
+PostgresConnection::Prepared& PostgresConnection::prepared(Statement statement,
+                                                           std::span<const Value> values) {
+    auto& known = prepared(statement);
+    if (!known.plain || !fits(known.signature, known.plain->signature, values)) return known;
+    return *known.plain;
+}
+
+PostgresConnection::Prepared& PostgresConnection::made(Prepared& fresh, const char* sort,
+                                                       std::string sql) {
+    fresh.sql = std::move(sql);
+    fresh.signature = read_signature(fresh.sql);
+    for (const Type type : fresh.signature.types)
+        fresh.types.push_back(number_of(type, fresh.signature.bulk));
+    fresh.name = fmt::format("{}{}", sort, ++made_);
+    return fresh;
+}
+
+PostgresConnection::Prepared& PostgresConnection::joined(std::span<Posted> statements) {
+    std::vector<const Prepared*> parts;
+    for (const auto& posted : statements) parts.push_back(posted.prepared);
+    auto& cached = joined_[parts];
+    if (!cached.sql.empty()) return cached;
+    std::vector<std::string_view> texts;
+    for (const auto* part : parts) texts.push_back(part->sql);
+    return made(cached, "pawl_group", join_statements(texts));
 }
 
 void PostgresConnection::send(Statement statement, std::span<const Value> values, std::size_t rows,
                               Awaited answer) {
-    if (broken_) throw_failure(link_.place(), {"", "the connection is closed", statement.text});
-    auto& known = prepared(statement);
+    auto& known = prepared(statement, values);
     parameters_.encode(known.signature, values, rows);
     answer.text = statement.text;
     answer.bulk = known.signature.bulk;
+    send(known, parameters_, answer);
+}
+
+void PostgresConnection::send(Prepared& known, const Parameters& parameters,
+                              const Awaited& answer) {
+    if (broken_) throw_failure(link_.place(), {"", "the connection is closed", answer.text});
     PGconn* const to = link_.handle();
     if (options_.pooler) {
-        link_.check_sent(PQsendQueryParams(to, known.sql.c_str(), parameters_.count(),
-                                           known.types.data(), parameters_.pointers(),
-                                           parameters_.lengths(), parameters_.formats(), 1),
-                         statement.text);
+        link_.check_sent(
+            PQsendQueryParams(to, known.sql.c_str(), parameters.count(), known.types.data(),
+                              parameters.pointers(), parameters.lengths(), parameters.formats(), 1),
+            answer.text);
         awaited_.push_back(answer);
         return;
     }
     if (known.state == Prepared::State::unknown) {
         link_.check_sent(PQsendPrepare(to, known.name.c_str(), known.sql.c_str(),
-                                       parameters_.count(), known.types.data()),
-                         statement.text);
+                                       parameters.count(), known.types.data()),
+                         answer.text);
         known.state = Prepared::State::sent;
-        awaited_.push_back({.prepared = &known, .text = statement.text});
+        awaited_.push_back({.prepared = &known, .text = answer.text});
     }
     link_.check_sent(
-        PQsendQueryPrepared(to, known.name.c_str(), parameters_.count(), parameters_.pointers(),
-                            parameters_.lengths(), parameters_.formats(), 1),
-        statement.text);
+        PQsendQueryPrepared(to, known.name.c_str(), parameters.count(), parameters.pointers(),
+                            parameters.lengths(), parameters.formats(), 1),
+        answer.text);
     awaited_.push_back(answer);
 }
 
@@ -205,13 +241,41 @@ void PostgresConnection::query_rows(Statement statement, std::span<const Value> 
     finish();
 }
 
-// Goes out with what follows, or when there is much of it: a transaction that has come to the
-// server in part and is then cut off keeps its locks there, and many small parts cost the server
-// more.
+// Goes out with what follows: a transaction that has come to the server in part and is then cut off
+// keeps its locks there, and many small parts cost the server more. What begins a transaction waits
+// here, so that it can be joined.
 void PostgresConnection::post_rows(Statement statement, std::span<const Value> values,
                                    std::size_t rows) {
-    send_begin();
-    send(statement, values, rows, {});
+    if (stage_ != Stage::wanted || users_limit_) {
+        send_begin();
+        return send(statement, values, rows, {});
+    }
+    if (posted_count_ == posted_.size()) posted_.emplace_back();
+    auto& posted = posted_[posted_count_];
+    posted.prepared = &prepared(statement, values);
+    posted.text = statement.text;
+    posted.parameters->encode(posted.prepared->signature, values, rows);
+    ++posted_count_;
+}
+
+void PostgresConnection::send_posted() {
+    const std::span all{posted_.data(), std::exchange(posted_count_, 0)};
+    for (std::size_t begin = 0; begin < all.size();) {
+        std::size_t end = begin + 1;
+        while (end < all.size() && all[begin].prepared->can_join && all[end].prepared->can_join)
+            ++end;
+        send_joined(all.subspan(begin, end - begin));
+        begin = end;
+    }
+}
+
+void PostgresConnection::send_joined(std::span<Posted> statements) {
+    auto& first = statements.front();
+    if (statements.size() == 1)
+        return send(*first.prepared, *first.parameters, {.text = first.text});
+    parameters_.clear();
+    for (const auto& posted : statements) parameters_.append(*posted.parameters);
+    send(joined(statements), parameters_, {.text = first.text});
 }
 
 // Goes with the first statement, so that it costs no round trip of its own.
@@ -230,13 +294,22 @@ void PostgresConnection::send_begin() {
         send_users_settings();
     else if (options_.pooler)
         send_settings(true);
+    send_posted();
 }
 
 void PostgresConnection::commit() {
-    if (stage_ == Stage::wanted) {
+    if (stage_ == Stage::wanted && posted_count_ == 0) {
         stage_ = Stage::none;
         return;
     }
+    // What is sent at once is a transaction by itself: the server begins it with the first
+    // statement and commits it at the end of the pipeline.
+    if (stage_ == Stage::wanted && !options_.pooler) {
+        stage_ = Stage::none;
+        send_posted();
+        return finish();
+    }
+    send_begin();
     send(postgres::commit);
     // A pooler hands the server to somebody else with the first transaction's end that it sees:
     // what was sent behind that end is then answered to a stranger, and the stranger's answers to
@@ -255,6 +328,7 @@ void PostgresConnection::commit() {
 void PostgresConnection::rollback() noexcept {
     const bool begun = stage_ == Stage::begun;
     stage_ = Stage::none;
+    posted_count_ = 0;
     if (!begun || broken_) return;
     try {
         // What was posted and failed is answered here too, and was told before.

@@ -1,7 +1,10 @@
 /// A connection to a PostgreSQL server: prepared statements, kept, sent without waiting.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -67,7 +70,15 @@ private:
         std::string sql;
         Signature signature;
         std::vector<Oid> types;
+        bool can_join = false;
+        Prepared* plain = nullptr;  ///< the same, for rows without what it does not use
         enum class State { unknown, sent, known } state = State::unknown;
+    };
+    /// A statement that goes out with those behind it.
+    struct Posted {
+        Prepared* prepared = nullptr;
+        const char* text = nullptr;
+        std::unique_ptr<Parameters> parameters = std::make_unique<Parameters>();
     };
     /// An answer that is on its way.
     struct Awaited {
@@ -86,8 +97,14 @@ private:
     void post_rows(Statement statement, std::span<const Value> values, std::size_t rows) override;
 
     Prepared& prepared(Statement statement);
+    Prepared& prepared(Statement statement, std::span<const Value> values);
     void send(Statement statement, std::span<const Value> values, std::size_t rows, Awaited answer);
     void send(Statement statement) { send(statement, {}, 1, {}); }
+    void send(Prepared& known, const Parameters& parameters, const Awaited& answer);
+    Prepared& made(Prepared& fresh, const char* sort, std::string sql);
+    Prepared& joined(std::span<Posted> statements);
+    void send_posted();
+    void send_joined(std::span<Posted> statements);
     void send_settings(bool local);
     /// Long enough for a process that is slow, short enough for those who wait for its locks.
     Duration idle_timeout() const { return options_.link.statement_timeout * 2; }
@@ -103,7 +120,11 @@ private:
     Link link_;
     std::string prefix_;
     std::unordered_map<const char*, Prepared> cache_;  // by the address of the statement's text
+    std::map<std::vector<const Prepared*>, Prepared> joined_;  // by the statements it consists of
+    std::int64_t made_ = 0;                                    ///< how many statements have a name
     Parameters parameters_;
+    std::vector<Posted> posted_;  // kept for its memory; the first `posted_count_` are to be sent
+    std::size_t posted_count_ = 0;
     std::vector<Awaited> awaited_;
     bool broken_ = false;
     bool held_up_ = false;  ///< by somebody else's locks, for longer than a statement may take

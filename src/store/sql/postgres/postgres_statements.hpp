@@ -10,7 +10,8 @@ namespace pawl::store::sql::postgres {
 
 // A parameter's first use has a cast, from which the connection learns its type. Statements whose
 // parameters are arrays are bulk: one call for all rows, and the first column of a result is the
-// number of the row of parameters that it belongs to.
+// number of the row of parameters that it belongs to. Rows that a subquery chooses are given as an
+// array: as a join, a plan that is made while the table is empty may begin at the wrong side.
 //
 // The order in which every transaction locks rows, so that no two ever wait for each other:
 //
@@ -56,11 +57,11 @@ inline constexpr Statements statements{
          .add = R"(
             INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, finished_at,
                    tenant, unique_key, status)
-            SELECT ref, type, id, version, at, at, finished_at, tenant, unique_key, status
-              FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[],
-                          $6::bigint[], $7::text[], $8::bytea[], $9::smallint[])
-                   AS k (ref, type, id, version, at, finished_at, tenant, unique_key, status)
-             ORDER BY type, id)",
+            SELECT ($1::bigint[])[i], ($2::bigint[])[i], id, ($4::bigint[])[i], ($5::bigint[])[i],
+                   ($5)[i], ($6::bigint[])[i], ($7::text[])[i], ($8::bytea[])[i],
+                   ($9::smallint[])[i]
+              FROM unnest($3::bytea[]) WITH ORDINALITY AS k (id, i)
+             ORDER BY 2, 3)",
          .update = R"(
             UPDATE pawl_instance n
                SET version = k.version, updated_at = k.at, finished_at = k.finished_at,
@@ -102,14 +103,14 @@ inline constexpr Statements statements{
                AND NOT EXISTS (SELECT 1 FROM pawl_item i WHERE i.instance = n.ref)
                AND NOT EXISTS (SELECT 1 FROM pawl_dead_letter d WHERE d.instance = n.ref)
              ORDER BY finished_at, ref LIMIT $2::bigint FOR UPDATE SKIP LOCKED)",
-         .remove = "DELETE FROM pawl_instance n USING unnest($1::bigint[]) AS k (ref) "
-                   "WHERE n.ref = k.ref"},
+         .remove = "DELETE FROM pawl_instance WHERE ref = ANY ($1::bigint[])"},
     .removed = {.add = "INSERT INTO pawl_removed (instance) SELECT * FROM unnest($1::bigint[])",
                 .events = R"(
-            DELETE FROM pawl_event WHERE position IN (
-                   SELECT e.position FROM pawl_removed r
-                     JOIN pawl_event e ON e.instance = r.instance
-                    LIMIT $1::bigint FOR UPDATE OF e SKIP LOCKED))",
+            DELETE FROM pawl_event WHERE position = ANY (ARRAY(
+                   SELECT e.position FROM pawl_removed r CROSS JOIN LATERAL (
+                          SELECT position FROM pawl_event WHERE instance = r.instance
+                          OFFSET 0 FOR UPDATE SKIP LOCKED) AS e
+                    LIMIT $1::bigint)))",
                 .forget = "DELETE FROM pawl_removed WHERE NOT EXISTS (SELECT 1 FROM pawl_event e "
                           "WHERE e.instance = pawl_removed.instance)"},
     .events =
@@ -203,9 +204,7 @@ inline constexpr Statements statements{
                    AS k (instance, version, up_to, ord)
               JOIN pawl_snapshot s ON s.instance = k.instance AND s.version = k.version
                    AND s.sequence <= k.up_to)",
-                  .remove =
-                      "DELETE FROM pawl_snapshot s USING unnest($1::bigint[]) AS k (instance) "
-                      "WHERE s.instance = k.instance"},
+                  .remove = "DELETE FROM pawl_snapshot WHERE instance = ANY ($1::bigint[])"},
     .inputs = {.find = R"(
             SELECT k.ord, p.version FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY
                    AS k (instance, input_id, ord)
@@ -216,12 +215,11 @@ inline constexpr Statements statements{
                // Only the oldest rows are looked at, so that a pass is always short; those that
                // another process removes are left to it.
                .vacuum = R"(
-            DELETE FROM pawl_input WHERE number IN (
+            DELETE FROM pawl_input WHERE number = ANY (ARRAY(
                    SELECT number FROM (SELECT number, at FROM pawl_input ORDER BY number
                                         LIMIT $2::bigint FOR UPDATE SKIP LOCKED) AS oldest
-                    WHERE at < $1::bigint))",
-               .remove = "DELETE FROM pawl_input p USING unnest($1::bigint[]) AS k (instance) "
-                         "WHERE p.instance = k.instance"},
+                    WHERE at < $1::bigint)))",
+               .remove = "DELETE FROM pawl_input WHERE instance = ANY ($1::bigint[])"},
     .unique_keys = {.find = R"(
             SELECT k.ord, u.instance, n.id
               FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, key, ord)
@@ -257,11 +255,10 @@ inline constexpr Statements statements{
                AND ($6::bytea IS NULL OR n.id = $6)
              ORDER BY e.item LIMIT $5::bigint)",
                 .vacuum = R"(
-            DELETE FROM pawl_ending WHERE item IN (
+            DELETE FROM pawl_ending WHERE item = ANY (ARRAY(
                    SELECT item FROM pawl_ending WHERE at < $1::bigint ORDER BY at
-                    LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
-                .remove = "DELETE FROM pawl_ending e USING unnest($1::bigint[]) AS k (instance) "
-                          "WHERE e.instance = k.instance"},
+                    LIMIT $2::bigint FOR UPDATE SKIP LOCKED)))",
+                .remove = "DELETE FROM pawl_ending WHERE instance = ANY ($1::bigint[])"},
     .inbox = {.add = R"(
             INSERT INTO pawl_inbox (position, type, id, shard, at, encoding, name, input_id,
                    causation, correlation, conversation, tenant, trace, payload)
@@ -313,7 +310,8 @@ inline constexpr Statement rollback_to_savepoint = "ROLLBACK TO pawl";
 
 // Plans are made once for each connection and must be right for every size of table: all of pawl's
 // statements are meant to go by an index, and a plan made while a table was empty must not read the
-// whole of it when it is large.
+// whole of it when it is large. A bitmap would lock rows in the order of the disk. The last two are
+// for transactions that nothing begins but their first statement.
 inline constexpr Statement settings =
     "SELECT set_config('statement_timeout', $1::text, $3::text::boolean), "
     "set_config('idle_in_transaction_session_timeout', $2::text, $3::text::boolean), "
@@ -321,7 +319,15 @@ inline constexpr Statement settings =
     "set_config('enable_seqscan', 'off', $3::text::boolean), "
     "set_config('enable_hashjoin', 'off', $3::text::boolean), "
     "set_config('enable_mergejoin', 'off', $3::text::boolean), "
-    "set_config('jit', 'off', $3::text::boolean)";
+    "set_config('enable_bitmapscan', 'off', $3::text::boolean), "
+    "set_config('jit', 'off', $3::text::boolean), "
+    "set_config('default_transaction_isolation', 'read committed', $3::text::boolean), "
+    "set_config('default_transaction_read_only', 'off', $3::text::boolean)";
+
+/// Statements with arrays take and free some hundred KiB. A session that has once freed a much
+/// larger piece keeps that memory for the next one, instead of giving it back to the system and
+/// having it cleared again for every group.
+inline constexpr Statement warm_memory = "SELECT octet_length(repeat(' ', 4 * 1024 * 1024))";
 
 /// (statement timeout, idle timeout): of a transaction of the user's own, on a connection whose
 /// other settings are the server's. Times and bytes are read in these forms.

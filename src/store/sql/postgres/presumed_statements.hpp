@@ -6,46 +6,53 @@
 namespace pawl::store::sql::postgres {
 
 // A division by zero is the shortest way to raise; nothing else of ours divides. After a wait for a
-// lock the row is looked at again.
+// lock the row is looked at again. Those that can be joined with others have the shape that
+// `join_statements` asks for, and names of their own.
 inline constexpr Statements::Presumed presumed_statements{
     .instances = R"(
-            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
-              FROM (SELECT FROM unnest($1, $2::bigint[]) AS k (ref, version)
-                      JOIN pawl_instance n ON n.ref = k.ref AND n.version = k.version
-                     ORDER BY n.ref FOR NO KEY UPDATE OF n) AS found)",
+              WITH unchanged AS (
+            SELECT FROM pawl_instance n
+             WHERE n.ref = ANY ($1::bigint[])
+               AND n.version = ($2::bigint[])[width_bucket(n.ref, $1)]
+             ORDER BY n.ref FOR NO KEY UPDATE)
+            SELECT 1 / ((SELECT count(*) FROM unchanged) = cardinality($1))::integer)",
     .sessions = R"(
-            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
-              FROM (SELECT FROM unnest($1) AS k (id) JOIN pawl_session s ON s.id = k.id
-                     ORDER BY s.id FOR KEY SHARE OF s) AS found)",
+              WITH alive AS (
+            SELECT FROM pawl_session s WHERE s.id = ANY ($1::bigint[])
+             ORDER BY s.id FOR KEY SHARE)
+            SELECT 1 / ((SELECT count(*) FROM alive) = cardinality($1))::integer)",
     .items = R"(
-            SELECT 1 / (count(*) = cardinality($1::bigint[]))::integer
-              FROM (SELECT FROM unnest($1, $2::bigint[], $3::bigint[], $4::bigint[])
-                           AS k (id, fence, mail, instance)
-                      JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence AND i.mail = k.mail
-                       AND i.instance = coalesce(k.instance, i.instance)
-                     ORDER BY i.id FOR UPDATE OF i) AS found)",
+              WITH held AS (
+            SELECT FROM pawl_item i
+             WHERE i.id = ANY ($1::bigint[]) AND i.fence = ($2::bigint[])[width_bucket(i.id, $1)]
+               AND i.mail = ($3::bigint[])[width_bucket(i.id, $1)]
+               AND i.instance = coalesce(($4::bigint[])[width_bucket(i.id, $1)], i.instance)
+             ORDER BY i.id FOR UPDATE)
+            SELECT 1 / ((SELECT count(*) FROM held) = cardinality($1))::integer)",
     .writing = Statements::Presumed::Writing{.instances = R"(
               WITH written AS (
             UPDATE pawl_instance n
-               SET version = k.version, updated_at = k.at, finished_at = k.finished_at,
-                   unique_key = k.unique_key,
-                   status = CASE WHEN k.status = 0 THEN n.status ELSE k.status END
-              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
-                          $6::bytea[], $7::smallint[])
-                   AS k (ref, before, version, at, finished_at, unique_key, status)
-             WHERE n.ref = k.ref AND n.version = k.before RETURNING 1)
-            SELECT 1 / (count(*) = cardinality($1))::integer FROM written)",
+               SET version = ($3::bigint[])[width_bucket(n.ref, $1::bigint[])],
+                   updated_at = ($4::bigint[])[width_bucket(n.ref, $1)],
+                   finished_at = ($5::bigint[])[width_bucket(n.ref, $1)],
+                   unique_key = ($6::bytea[])[width_bucket(n.ref, $1)],
+                   status = coalesce(nullif(($7::smallint[])[width_bucket(n.ref, $1)], 0),
+                                     n.status)
+             WHERE n.ref = ANY ($1) AND n.version = ($2::bigint[])[width_bucket(n.ref, $1)]
+         RETURNING 1)
+            SELECT 1 / ((SELECT count(*) FROM written) = cardinality($1))::integer)",
                                              .items = R"(
               WITH locked AS MATERIALIZED (
-            SELECT i.id, k.removed
-              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[])
-                   AS k (id, fence, mail, instance, removed)
-              JOIN pawl_item i ON i.id = k.id AND i.fence = k.fence AND i.mail = k.mail
-               AND i.instance = coalesce(k.instance, i.instance)
-             ORDER BY i.id FOR UPDATE OF i),
+            SELECT i.id, ($5::integer[])[width_bucket(i.id, $1::bigint[])] AS removed
+              FROM pawl_item i
+             WHERE i.id = ANY ($1) AND i.fence = ($2::bigint[])[width_bucket(i.id, $1)]
+               AND i.mail = ($3::bigint[])[width_bucket(i.id, $1)]
+               AND i.instance = coalesce(($4::bigint[])[width_bucket(i.id, $1)], i.instance)
+             ORDER BY i.id FOR UPDATE),
                    gone AS (
-            DELETE FROM pawl_item i USING locked l WHERE l.removed = 1 AND i.id = l.id)
-            SELECT 1 / (count(*) = cardinality($1))::integer FROM locked)"},
+            DELETE FROM pawl_item
+             WHERE id = ANY (ARRAY(SELECT id FROM locked WHERE removed = 1)))
+            SELECT 1 / ((SELECT count(*) FROM locked) = cardinality($1))::integer)"},
     // An item may be found in two ways: as the one that is settled, and as what belongs to an
     // instance. Settled with or before its removal it is the same removal; after it, or where it is
     // also sent mail, the group has to be judged on what is there.
@@ -79,13 +86,13 @@ inline constexpr Statements::Presumed presumed_statements{
                              ORDER BY i.id FOR UPDATE OF i) AS found
                      GROUP BY id) AS by_item)",
                                                       .remove_timers = R"(
-              WITH gone AS (DELETE FROM pawl_item i USING unnest($1::bigint[]) AS k (instance)
-                             WHERE i.instance = k.instance AND i.kind = 2 RETURNING i.id)
-            DELETE FROM pawl_failure f USING gone WHERE f.item = gone.id)",
+              WITH gone AS (DELETE FROM pawl_item WHERE instance = ANY ($1::bigint[])
+                               AND kind = 2 RETURNING id)
+            DELETE FROM pawl_failure WHERE item = ANY (ARRAY(SELECT id FROM gone)))",
                                                       .remove_runs = R"(
-              WITH gone AS (DELETE FROM pawl_item i USING unnest($1::bigint[]) AS k (instance)
-                             WHERE i.instance = k.instance AND i.kind = 3 RETURNING i.id)
-            DELETE FROM pawl_failure f USING gone WHERE f.item = gone.id)",
+              WITH gone AS (DELETE FROM pawl_item WHERE instance = ANY ($1::bigint[])
+                               AND kind = 3 RETURNING id)
+            DELETE FROM pawl_failure WHERE item = ANY (ARRAY(SELECT id FROM gone)))",
                                                       .mail = R"(
             UPDATE pawl_item i
                SET mail = i.mail + k.mail,
