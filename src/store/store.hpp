@@ -214,6 +214,8 @@ public:
     virtual bool renew(SessionId session, Duration lease) = 0;
     /// Gives back what is still claimed, without charging an attempt, and ends the session.
     virtual void close_session(SessionId session) = 0;
+    /// How many have not passed: this process and those that share the store with it.
+    virtual std::size_t sessions() = 0;
 
     /// Takes due items of these lines, counts the attempt, and first gives back what expired
     /// sessions held. From the second loss on, an item that was lost with its session is marked to

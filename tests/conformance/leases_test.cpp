@@ -103,6 +103,19 @@ TEST_P(Leases, CanNotBeRenewedOnceTheClaimsAreTaken) {
     EXPECT_FALSE(store->renew(123456, 10s));
 }
 
+TEST_P(Leases, AreCountedWhileTheyLast) {
+    EXPECT_EQ(store->sessions(), 0u);
+    const SessionId first = open_session(10s);
+    open_session(20s);
+    EXPECT_EQ(store->sessions(), 2u);
+    clock.advance(10s);
+    EXPECT_EQ(store->sessions(), 1u) << "one has passed, also if nobody has reaped it";
+    EXPECT_TRUE(store->renew(first, 10s));
+    EXPECT_EQ(store->sessions(), 2u);
+    store->close_session(first);
+    EXPECT_EQ(store->sessions(), 1u);
+}
+
 TEST_P(Leases, HoldBackTheClaimOfASessionThatLetItsOwnPass) {
     create(order("1"), {"Do"});
     const SessionId session = open_session(10s);

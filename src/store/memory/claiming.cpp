@@ -104,6 +104,11 @@ void close_session(State& state, Time now, SessionId session) {
     state.sessions.erase(session);
 }
 
+std::size_t count_sessions(const State& state, Time now) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        state.sessions, [&](const auto& session) { return session.second.until > now; }));
+}
+
 void release_item(State& state, Time now, ItemId id, Fence fence) {
     const ItemRow* row = state.items.find(id);
     if (row && row->item.session != 0 && row->item.fence == fence) give_back(state, now, id);

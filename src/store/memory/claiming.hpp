@@ -9,6 +9,7 @@ namespace pawl::store::memory {
 SessionId open_session(State& state, Time now, const SessionOptions& options);
 bool renew_session(State& state, Time now, SessionId session, Duration lease);
 void close_session(State& state, Time now, SessionId session);
+std::size_t count_sessions(const State& state, Time now);
 
 Claimed claim_items(State& state, Time now, const ClaimRequest& request);
 void release_item(State& state, Time now, ItemId id, Fence fence);

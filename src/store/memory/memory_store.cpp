@@ -100,6 +100,10 @@ public:
         const std::lock_guard lock{mutex_};
         memory::close_session(state_, now(), session);
     }
+    std::size_t sessions() override {
+        const std::lock_guard lock{mutex_};
+        return memory::count_sessions(state_, now());
+    }
 
     Claimed claim(const ClaimRequest& request) override {
         const std::lock_guard lock{mutex_};

@@ -62,6 +62,15 @@ bool Claiming::renew(SessionId session, Duration lease) {
     });
 }
 
+std::size_t Claiming::sessions() {
+    return in_read(database_, [&](Connection& connection) {
+        std::size_t count = 0;
+        connection.query(sql_.sessions.count, {database_.now()},
+                         [&](const Row& row) { count = static_cast<std::size_t>(row.number(0)); });
+        return count;
+    });
+}
+
 void Claiming::close_session(SessionId session) {
     in_write(database_, Purpose::claim, [&](Connection& connection) {
         connection.query(sql_.sessions.lock, {session}, [](const Row&) {});

@@ -26,6 +26,7 @@ public:
 
     SessionId open_session(const SessionOptions& options);
     bool renew(SessionId session, Duration lease);
+    std::size_t sessions();
     void close_session(SessionId session);
     /// Looks first, and asks for the turn to write only if there is something to take or to reap.
     Claimed claim(const ClaimRequest& request);

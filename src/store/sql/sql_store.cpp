@@ -66,6 +66,7 @@ public:
         return claiming_.renew(session, lease);
     }
     void close_session(SessionId session) override { claiming_.close_session(session); }
+    std::size_t sessions() override { return claiming_.sessions(); }
     Claimed claim(const ClaimRequest& request) override { return claiming_.claim(request); }
     void release(std::span<const std::pair<ItemId, Fence>> items) override {
         claiming_.release(items);

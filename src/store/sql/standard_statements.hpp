@@ -289,7 +289,8 @@ inline constexpr Statements standard_statements{
                  .renew = "UPDATE pawl_session SET until = $2 WHERE id = $1",
                  .expired = "SELECT id FROM pawl_session WHERE until <= $1",
                  .lock_expired = "SELECT id FROM pawl_session WHERE until <= $1",
-                 .remove = "DELETE FROM pawl_session WHERE id = $1"},
+                 .remove = "DELETE FROM pawl_session WHERE id = $1",
+                 .count = "SELECT count(*) FROM pawl_session WHERE until > $1"},
 };
 
 }  // namespace pawl::store::sql

@@ -246,6 +246,7 @@ struct Statements {
         Statement expired;       ///< (now)
         Statement lock_expired;  ///< (now): those that nobody else is reaping
         Statement remove;        ///< (id)
+        Statement count;         ///< (now): how many have not passed
     } sessions;
 };
 

@@ -297,7 +297,8 @@ inline constexpr Statements statements{
          // Whoever holds it is alive, reaps it already or renews it: none of them is waited for.
          .lock_expired = "SELECT id FROM pawl_session WHERE until <= $1::bigint ORDER BY id "
                          "FOR UPDATE SKIP LOCKED",
-         .remove = "DELETE FROM pawl_session WHERE id = $1::bigint"},
+         .remove = "DELETE FROM pawl_session WHERE id = $1::bigint",
+         .count = "SELECT count(*) FROM pawl_session WHERE until > $1::bigint"},
 };
 
 inline constexpr Statement begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
