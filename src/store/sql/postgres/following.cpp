@@ -99,7 +99,8 @@ Epoch read_epoch(PostgresConnection& connection) {
 }
 
 // The position is read before the snapshot and the ceiling after it: who begins later than the
-// ceiling gets a higher position than the floor.
+// ceiling gets a higher position than the floor, because a transaction has its number before it
+// takes a position (`events.add`).
 void open_batch(PostgresConnection& connection, Cursor& cursor) {
     cursor.before = cursor.until;
     cursor.seen = 0;

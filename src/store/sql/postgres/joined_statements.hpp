@@ -13,9 +13,9 @@ namespace pawl::store::sql::postgres {
 bool can_join(std::string_view statement);
 
 /// Two sorts can be joined: a guard, WITH ... SELECT 1 / (condition)::integer, and what only
-/// writes. Guards are looked at in their order, and then the rest is written in its order. The
-/// parameters are those of the statements, one after the other; names in WITH are told apart by
-/// whoever writes them.
+/// writes. Guards are looked at in their order; the rest is written then, in an order that only the
+/// server knows (it takes the last one first, and promises nothing). The parameters are those of
+/// the statements, one after the other; names in WITH are told apart by whoever writes them.
 std::string join_statements(std::span<const std::string_view> statements);
 
 }  // namespace pawl::store::sql::postgres

@@ -100,7 +100,9 @@ void Link::fail_lost(const char* what, const std::string& why) const {
 }
 
 void Link::check_sent(int sent, const char* what) {
-    if (sent != 1) fail_lost(what, PQerrorMessage(handle()));
+    if (sent == 1) return;
+    has_failed_ = true;
+    fail_lost(what, PQerrorMessage(handle()));
 }
 
 void Link::sync() { check_sent(PQpipelineSync(handle()), "sync"); }
@@ -117,9 +119,7 @@ bool Link::wait(short events, Deadline deadline) const {
     }
 }
 
-void Link::flush_now() {
-    if (PQflush(handle()) < 0) fail_lost("flush", PQerrorMessage(handle()));
-}
+void Link::flush_now() { check_sent(PQflush(handle()) < 0 ? 0 : 1, "flush"); }
 
 Result Link::receive(Deadline deadline, const char* what) {
     const auto silent = [&] {

@@ -49,8 +49,10 @@ public:
     int backend() const { return PQbackendPID(connection_.get()); }
     Deadline deadline() const;
 
-    /// After a call of libpq's that returned `sent`: throws if it failed.
+    /// After a call of libpq's that returned `sent`: throws if it failed. Then nobody knows what of
+    /// it will be sent, and to what an answer would be one: the link is of no use any more.
     void check_sent(int sent, const char* what);
+    bool has_failed() const { return has_failed_; }
     void sync();
     /// Hands what is sent to the network as far as it takes it without waiting.
     void flush_now();
@@ -68,6 +70,7 @@ private:
     LinkOptions options_;
     std::unique_ptr<PGconn, FinishUnlessLent> connection_;
     std::string place_;
+    bool has_failed_ = false;
 };
 
 }  // namespace pawl::store::sql::postgres

@@ -21,7 +21,8 @@ inline constexpr PlainForm plain_forms[] = {
             SELECT ($2::bigint[])[i], ($3::bigint[])[i], ($4::bigint[])[i], ($5::bigint[])[i],
                    ($6::smallint[])[i], ($7::smallint[])[i], id, causation, payload
               FROM unnest($8::bytea[], $9::bytea[], $14::bytea[]) WITH ORDINALITY
-                   AS k (id, causation, payload, i))"},
+                   AS k (id, causation, payload, i)
+             WHERE pg_current_xact_id() IS NOT NULL)"},
     {statements.items.add.text, R"(
             INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, attempts,
                    created_at, due_at, session, fence, encoding, key, causation, payload)

@@ -122,7 +122,7 @@ void PostgresConnection::send(Statement statement, std::span<const Value> values
 
 void PostgresConnection::send(Prepared& known, const Parameters& parameters,
                               const Awaited& answer) {
-    if (broken_) throw_failure(link_.place(), {"", "the connection is closed", answer.text});
+    if (is_lost()) throw_failure(link_.place(), {"", "the connection is closed", answer.text});
     PGconn* const to = link_.handle();
     if (options_.pooler) {
         link_.check_sent(
@@ -176,12 +176,22 @@ void PostgresConnection::take_answers() {
 
 void PostgresConnection::take_results(const Awaited& awaited, Link::Deadline deadline,
                                       Failure& failure) {
-    const char* const what = awaited.text ? awaited.text : "the end of the pipeline";
+    const bool is_end = awaited.text == nullptr;
+    // What fails at the end of a pipeline is the commit of what was not committed in it.
+    const char* const what = is_end ? postgres::commit.text : awaited.text;
     bool good = false;
-    while (const Result result = link_.receive(deadline, what)) {
+    bool failed = false;
+    for (;;) {
+        const Result result = link_.receive(deadline, what);
+        if (!result) {
+            // A failure there is a result of its own, and the end comes behind it.
+            if (is_end && std::exchange(failed, false)) continue;
+            break;
+        }
         switch (PQresultStatus(result.get())) {
             case PGRES_PIPELINE_SYNC:
-                return;
+                if (is_end) return;
+                throw_failure(link_.place(), {"", "an answer is missing", what});
             case PGRES_TUPLES_OK: {
                 good = true;
                 if (awaited.users) read_users_result(result.get(), *awaited.users);
@@ -208,6 +218,7 @@ void PostgresConnection::take_results(const Awaited& awaited, Link::Deadline dea
             case PGRES_PIPELINE_ABORTED:
                 break;
             default: {
+                failed = true;
                 if (!failure.message.empty()) break;
                 const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
                 failure = {state ? state : "", PQresultErrorMessage(result.get()), what,
@@ -223,6 +234,7 @@ void PostgresConnection::take_results(const Awaited& awaited, Link::Deadline dea
         if (failure.message.empty()) failure.message = PQerrorMessage(link_.handle());
         throw_failure(link_.place(), {"", failure.message, what});
     }
+    if (is_end) throw_failure(link_.place(), {"", "the end of the answers is missing", what});
 }
 
 std::int64_t PostgresConnection::run_rows(Statement statement, std::span<const Value> values,
@@ -329,7 +341,7 @@ void PostgresConnection::rollback() noexcept {
     const bool begun = stage_ == Stage::begun;
     stage_ = Stage::none;
     posted_count_ = 0;
-    if (!begun || broken_) return;
+    if (!begun || is_lost()) return;
     try {
         // What was posted and failed is answered here too, and was told before.
         if (!awaited_.empty()) {
@@ -338,7 +350,7 @@ void PostgresConnection::rollback() noexcept {
             try {
                 take_answers();
             } catch (const Error&) {
-                if (broken_) return;
+                if (is_lost()) return;
             }
         }
         send(postgres::rollback);
@@ -355,7 +367,7 @@ void PostgresConnection::reach(std::string_view point) {
 }
 
 void PostgresConnection::clear_the_way() noexcept {
-    if (!std::exchange(held_up_, false) || broken_) return;
+    if (!std::exchange(held_up_, false) || is_lost()) return;
     try {
         const auto idle = std::chrono::ceil<std::chrono::milliseconds>(idle_timeout()).count();
         query(end_stalled, {std::int64_t{idle}, text(options_.schema)}, [](const Row&) {});

@@ -52,7 +52,7 @@ public:
 
     bool is_for_users() const { return options_.users; }
     /// It can't be used any more.
-    bool is_lost() const { return broken_; }
+    bool is_lost() const { return broken_ || link_.has_failed(); }
     /// After a transaction: if it was given up because it had to wait too long, ends those of
     /// pawl's transactions that nobody goes on with.
     void clear_the_way() noexcept;

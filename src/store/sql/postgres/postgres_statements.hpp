@@ -114,13 +114,16 @@ inline constexpr Statements statements{
                 .forget = "DELETE FROM pawl_removed WHERE NOT EXISTS (SELECT 1 FROM pawl_event e "
                           "WHERE e.instance = pawl_removed.instance)"},
     .events =
-        {// The server gives the positions, in the order of the rows; $1 is not used.
+        {// The server gives the positions, in the order of the rows; $1 is not used. Those who
+         // follow rest on it that a transaction has its number before its first position; joined
+         // with others, this may be the first of them that runs.
          .add = R"(
             INSERT INTO pawl_event (instance, sequence, at, name, kind, encoding, id, causation,
                    correlation, conversation, tenant, trace, payload)
             SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[],
                    $6::smallint[], $7::smallint[], $8::bytea[], $9::bytea[], $10::text[],
-                   $11::text[], $12::text[], $13::text[], $14::bytea[]))",
+                   $11::text[], $12::text[], $13::text[], $14::bytea[])
+             WHERE pg_current_xact_id() IS NOT NULL)",
          .load = R"(
             SELECT k.ord, e.name, e.kind, e.encoding, e.id, e.payload
               FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY

@@ -156,7 +156,8 @@ detail::SqlResult PostgresConnection::run_users(std::string_view sql,
         throw Error{
             Code::invalid,
             fmt::format("\"{}\": there is no COPY in a transaction of pawl's", beginning_of(sql))};
-    if (broken_) throw_failure(link_.place(), {"", "the connection is closed", beginning_of(sql)});
+    if (is_lost())
+        throw_failure(link_.place(), {"", "the connection is closed", beginning_of(sql)});
     const Arguments arguments{values};
     const auto shown = beginning_of(sql);
     detail::SqlResult result;
