@@ -8,6 +8,7 @@
 
 #include "base/backoff.hpp"
 #include "base/text.hpp"
+#include "base/waits.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -28,6 +29,9 @@ void Deliverer::add(std::string channel, std::unique_ptr<detail::Subscriber> sub
     added.name = std::move(channel);
     added.subscriber = std::move(subscriber);
     added.options = options;
+    for (auto* length : {&added.options.policy.deadline, &added.options.grace, &added.options.poll,
+                         &added.options.gather})
+        *length = base::at_most_for_ever(*length);
     added.optional = optional;
 }
 
@@ -151,7 +155,7 @@ std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
     if (held.ended) {
         conclude(held, advance, now);
     } else {
-        if (stopping_ || held.stopped || (held.retry_at && *held.retry_at > now)) return {};
+        if (rests(held) || held.stopped || (held.retry_at && *held.retry_at > now)) return {};
         if (held.batch.empty() && !held.may_have_more) return {};
         const auto& policy = held.channel->options.policy;
         if (!held.batch.empty() && held.attempts >= policy.attempts) {
@@ -163,9 +167,13 @@ std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
             if (!advance.left.empty()) advance.attempts = held.attempts + 1;
         }
     }
-    if (advance.left.empty() && !stopping_) {
+    if (advance.left.empty() && !rests(held)) {
         advance.fetch = held.channel->options.batch;
-        advance.ripen = held.next_due && *held.next_due > Time{} && *held.next_due <= now;
+        // Where something is always there, nobody looks for what is for later: it is asked for now
+        // and then.
+        advance.ripen = (held.next_due && *held.next_due > Time{} && *held.next_due <= now) ||
+                        now >= held.ripened_at + held.channel->options.poll;
+        if (advance.ripen) held.ripened_at = now;
     }
     return advance;
 }
@@ -198,7 +206,7 @@ void Deliverer::conclude(Held& held, store::Advance& advance, Time now) {
     if (ended.failed) return fail(held, advance, ended, now);
     held.window = std::min(held.window * 2, held.channel->options.batch);
     // What is left begins at once.
-    advance.attempts = advance.left.empty() || stopping_ ? 0 : 1;
+    advance.attempts = advance.left.empty() || rests(held) ? 0 : 1;
 }
 
 void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Time now) {
@@ -229,7 +237,7 @@ void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Ti
     advance.done.push_back(head.position);
     advance.left.erase(advance.left.begin());
     ++advance.sequence;
-    advance.attempts = advance.left.empty() || stopping_ ? 0 : 1;
+    advance.attempts = advance.left.empty() || rests(held) ? 0 : 1;
     advance.error.reset();
     log_later(
         LogLevel::warning,
@@ -244,6 +252,7 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
         const std::lock_guard lock{mutex_};
         const bool was_unbegun = held->ended && held->ended->unbegun;
         held->ended.reset();
+        if (held->leaves) own_at_ = Time{};
         if (answer.lost) {
             held->lost = true;
             return log_later(LogLevel::info,
@@ -262,7 +271,7 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
             if (!held->may_have_more) held->next_due.reset();
         }
         if (held->stopped || held->retry_at || held->batch.empty()) return;
-        if (stopping_) {
+        if (rests(*held)) {
             if (held->attempts > 0 && !was_unbegun) held->ended = Ended{.unbegun = true};
             return;
         }

@@ -109,10 +109,12 @@ private:
         bool stopped = false;
         bool may_have_more = true;
         std::optional<Time> next_due;
+        Time ripened_at{};
         std::size_t window = 1;  ///< messages that a handler gets at a time
         bool running = false;
         bool lost = false;
         bool gives_up = false;         ///< it is given back, and taken anew or by others
+        bool leaves = false;           ///< it goes to another process when its handler has returned
         std::shared_ptr<Held> before;  ///< lost, and its handler may still run
         Time deadline = Time::max();
         bool asked_to_stop = false;  ///< because its deadline has passed
@@ -133,6 +135,8 @@ private:
         std::vector<HeldPtr> held;
         std::vector<store::Advance> advances;
     };
+    /// Nothing new is begun there.
+    bool rests(const Held& held) const { return stopping_ || held.leaves; }
     Moves next_moves(Time now);
     std::optional<store::Advance> next_move(Held& held, Time now);
     void conclude(Held& held, store::Advance& advance, Time now);

@@ -98,18 +98,33 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
     if (!unknown.empty()) parts_.store.outbox().disown(unknown, *channel.fence);
 }
 
+// Those that are delivered just now leave as soon as their handlers have returned: under load that
+// is the only time.
 void Deliverer::give_surplus_back(Channel& channel, std::size_t share) {
     std::vector<HeldPtr> surplus;
     {
         const std::lock_guard lock{mutex_};
-        const auto is_ours = [&](const auto& entry) {
-            return entry.first.channel == channel.name && !entry.second->lost;
-        };
-        const auto count = static_cast<std::size_t>(std::ranges::count_if(held_, is_ours));
-        for (const auto& entry : held_)
-            if (count - surplus.size() > share && is_ours(entry) && !entry.second->running &&
-                !entry.second->ended)
-                surplus.push_back(entry.second);
+        std::vector<HeldPtr> busy;
+        std::size_t count = 0;
+        const auto is_busy = [](const Held& held) { return held.running || held.ended; };
+        for (const auto& [partition, held] : held_) {
+            if (partition.channel != channel.name || held->lost) continue;
+            ++count;
+            held->leaves = false;
+            if (is_busy(*held)) busy.push_back(held);
+        }
+        auto too_many = count - std::min(count, share);
+        for (const auto& [partition, held] : held_) {
+            if (too_many == 0) break;
+            if (partition.channel != channel.name || held->lost || is_busy(*held)) continue;
+            surplus.push_back(held);
+            --too_many;
+        }
+        for (const auto& held : busy)
+            if (too_many > 0) {
+                held->leaves = true;
+                --too_many;
+            }
     }
     give_back(surplus);
 }

@@ -6,6 +6,7 @@
 #include <pawl/json.hpp>
 
 #include "base/text.hpp"
+#include "base/waits.hpp"
 #include "engine/inbox_records.hpp"
 #include "engine/router.hpp"
 #include "store/outbox.hpp"
@@ -87,7 +88,7 @@ Uuid OutgoingBuffer::publish(detail::OutgoingMessage from) {
     message.partition = options.partition;
     message.deliver_after = options.deliver_after;
     message.once = std::move(options.once);
-    message.once_for = options.once_for;
+    message.once_for = base::at_most_for_ever(options.once_for);
     message.type = std::move(options.type);
     message.recipient = std::move(options.recipient);
     message.schema = std::move(options.schema);

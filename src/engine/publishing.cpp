@@ -5,6 +5,7 @@
 #include <pawl/error.hpp>
 
 #include "base/latch.hpp"
+#include "base/waits.hpp"
 #include "engine/impl.hpp"
 #include "engine/in_transaction.hpp"
 #include "engine/outgoing.hpp"
@@ -198,7 +199,8 @@ std::int64_t Engine::count_dead_messages(const DeadMessageQuery& query) {
 std::vector<DeadMessage> Engine::replay_dead_messages(const DeadMessageQuery& query,
                                                       Duration deadline) {
     auto& store = impl_->store();
-    return shown(store.outbox().reprocess(filter_of(query), store.now() + deadline));
+    return shown(
+        store.outbox().reprocess(filter_of(query), store.now() + base::at_most_for_ever(deadline)));
 }
 
 std::int64_t Engine::redeliver_dead_messages(const DeadMessageQuery& query) {
@@ -223,7 +225,7 @@ std::int64_t Engine::discard_dead_messages(const std::vector<std::int64_t>& numb
 
 std::int64_t Engine::clean_up_dead_messages(Duration older_than, std::size_t limit) {
     auto& store = impl_->store();
-    return store.outbox().clean_up_dead(store.now() - older_than, limit);
+    return store.outbox().clean_up_dead(store.now() - base::at_most_for_ever(older_than), limit);
 }
 
 }  // namespace pawl::inline v0

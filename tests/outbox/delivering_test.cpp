@@ -289,6 +289,33 @@ TEST_P(Messages, ThatDiedAreReplayedResolvedAndDiscarded) {
     EXPECT_EQ(engine->count_dead_messages(), 1);
 }
 
+TEST_P(Messages, TakeLengthsOfTimeThatNeverEnd) {
+    constexpr auto for_ever = Duration::max();
+    int count = 0;
+    SubscribeOptions options{.grace = for_ever, .poll = for_ever};
+    options.policy.deadline = for_ever;
+    options.policy.attempts = 1;
+    engine->subscribe(
+        "notes",
+        [&](const Note& note, const Received& received) {
+            ++count;
+            EXPECT_FALSE(received.stop.stop_requested());
+            if (note.text == "bad") throw Permanent{"no"};
+        },
+        options);
+    for (int i = 0; i < 3; ++i) {
+        engine->publish("notes", Note{"x"}, {.once = "x", .once_for = for_ever});
+        clock.advance(24h * 365);
+        engine->run_until_idle();
+        EXPECT_EQ(count, 1) << "it is remembered for ever";
+    }
+    engine->publish("notes", Note{"bad"});
+    engine->run_until_idle();
+    EXPECT_EQ(engine->replay_dead_messages({}, for_ever).size(), 1u);
+    EXPECT_EQ(engine->replay_dead_messages({}, for_ever).size(), 0u) << "somebody is at it";
+    EXPECT_EQ(engine->clean_up_dead_messages(for_ever), 0);
+}
+
 TEST_P(Messages, AreDeliveredByThreads) {
     Watched<std::map<std::string, std::vector<int>>> by_key;
     Options options;

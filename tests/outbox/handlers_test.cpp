@@ -65,6 +65,55 @@ TEST_P(MessageHandlers, HaveNoPolicyWithoutMeaning) {
 class SharedMessages : public SharedEngineTest {};
 INSTANTIATE_TEST_SUITE_P(Stores, SharedMessages, shared_stores(), name_of);
 
+// There is always another message, so that no partition is ever idle.
+TEST_P(SharedMessages, GoToAProcessThatComesWhileAllPartitionsAreBusy) {
+    Watched<int> first;
+    Watched<int> second;
+    std::atomic<bool> over{false};
+    const auto subscribe = [&](Engine& engine, Watched<int>& handled) {
+        engine.subscribe("notes",
+                         [&](const Note&, const Received& received) {
+                             handled.change([](int& n) { ++n; });
+                             if (!over)
+                                 engine.publish("notes", Note{}, {.partition = received.partition});
+                         },
+                         {.partitions = 4, .batch = 5});
+    };
+    const auto here = open(Options{});
+    subscribe(*here, first);
+    here->start();
+    for (int i = 0; i < 40; ++i) here->publish("notes", Note{}, {.partition = i % 4});
+    ASSERT_TRUE(first.wait([](int n) { return n > 40; }));
+    const auto there = open(Options{});
+    subscribe(*there, second);
+    there->start();
+    EXPECT_TRUE(second.wait([](int n) { return n > 40; }));
+    int before = first.get();
+    EXPECT_TRUE(first.wait([&](int n) { return n > before + 40; })) << "it keeps its share";
+    over = true;
+    EXPECT_TRUE(here->stop());
+    EXPECT_TRUE(there->stop());
+}
+
+TEST_P(SharedMessages, ForLaterAreNotForgottenWhereThereIsAlwaysAnother) {
+    Watched<bool> came;
+    const auto engine = open(Options{});
+    engine->subscribe("notes",
+                      [&](const Note& note) {
+                          if (note.text == "later")
+                              return came.change([](bool& it_did) { it_did = true; });
+                          if (!came.get())
+                              engine->publish("notes", Note{"again"}, {.partition = 0});
+                      },
+                      {.partitions = 1, .batch = 2});
+    engine->publish("notes", Note{"later"},
+                    {.partition = 0, .deliver_after = engine->now() + 300ms});
+    for (int i = 0; i < 10; ++i) engine->publish("notes", Note{"again"}, {.partition = 0});
+    engine->start();
+    EXPECT_TRUE(came.wait([](bool it_did) { return it_did; }));
+    EXPECT_TRUE(engine->stop());
+}
+
 // Whoever delivers is woken as rarely as it can be, and not once too rarely: it never looks by
 // itself here.
 TEST_P(SharedMessages, AreGatheredAndNoneIsForgotten) {

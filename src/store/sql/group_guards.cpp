@@ -254,13 +254,17 @@ bool Group::has_settled(const Commit& commit) const {
     return true;
 }
 
-// What was delivered meanwhile is not seen, and is published again: at least once.
+// By any of them: the first may have been dropped as the second of its kind, or be delivered. What
+// was delivered meanwhile altogether is not seen, and is published again: at least once.
 bool Group::has_published(const Commit& commit) {
-    if (commit.messages.empty() || !commit.settlements.empty()) return false;
+    if (!commit.settlements.empty()) return false;
     bool found = false;
-    connection_->query(sql_.messages.find, {bytes(commit.messages.front().id)},
-                       [&](const Row&) { found = true; });
-    return found;
+    for (const auto& message : commit.messages) {
+        connection_->query(sql_.messages.find, {bytes(message.id)},
+                           [&](const Row&) { found = true; });
+        if (found) return true;
+    }
+    return false;
 }
 
 // Of a group that was sent before: Commits whose first event stands where it would have been

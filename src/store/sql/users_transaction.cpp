@@ -5,6 +5,7 @@
 #include <pawl/error.hpp>
 
 #include "base/points.hpp"
+#include "base/waits.hpp"
 
 namespace pawl::store::sql {
 namespace {
@@ -64,12 +65,17 @@ detail::SqlResult UsersTransaction::run(std::string_view sql,
 
 bool UsersTransaction::is_first(const detail::OnceKey& once, Duration window) {
     check_usable();
+    if (window <= Duration::zero())
+        throw Error{Code::invalid,
+                    fmt::format("\"{}\" would be remembered for no time at all: its window is "
+                                "positive",
+                                once.id)};
     try {
         Connection& connection = *held_->lease;
         const Time now = parts_.database.now();
         Rows keys;
-        keys.add({words_.name(connection, once.scope), bytes(once.id), now, now + window,
-                  bytes(once.token)});
+        keys.add({words_.name(connection, once.scope), bytes(once.id), now,
+                  now + base::at_most_for_ever(window), bytes(once.token)});
         bool is_first = false;
         connection.query(parts_.database.statements().once.take, keys,
                          [&](std::size_t, const Row& row) {
