@@ -63,7 +63,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                   .payload_limit = options_.payload_limit,
                   .published = [this](auto messages) { published(messages); }}),
       runs_({*store_, committers_, *random_, clock_, dispatcher_, workers_, function_threads_,
-             session_},
+             session_, callbacks_},
             {.payload_limit = options_.payload_limit,
              .transaction_limit = options_.transaction_limit,
              .executor = options_.executor,

@@ -94,6 +94,7 @@ base::Pause Dispatcher::step() {
     if (stopping_) return pause;
     try {
         if (!parts_.session.current()) parts_.session.ensure();
+        release({});  // what could not be given back before
         const bool alone = [&] {
             const std::lock_guard lock{mutex_};
             return alone_ != Alone::no;
@@ -212,9 +213,9 @@ void Dispatcher::take_all(std::vector<store::Item> items) {
     try {
         if (runs) prepared = run_items_->prepare(items);
     } catch (...) {
-        std::vector<std::pair<store::ItemId, store::Fence>> back;
+        Claims back;
         for (const auto& item : items) back.emplace_back(item.id, item.fence);
-        parts_.store.release(back);
+        release(std::move(back));
         throw;
     }
     if (!runs) preload(items);

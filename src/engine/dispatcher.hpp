@@ -120,6 +120,9 @@ public:
     void settle(const HeldPtr& held, store::Settlement word);
     void done(const HeldPtr& held);
     void give_back(const std::vector<HeldPtr>& some);
+    using Claims = std::vector<std::pair<store::ItemId, store::Fence>>;
+    /// And those that could not be released before.
+    void release(Claims claims);
     bool is_stopping() const { return stopping_; }
     /// Something may have become due.
     void want() {
@@ -177,6 +180,7 @@ private:
     Budget runs_;
     std::set<HeldPtr> items_;
     std::multimap<Time, Task> postponed_;
+    Claims unreleased_;
     Time next_step_{};  ///< when `step` comes by itself
     std::atomic<bool> stopping_{true};
     base::Latch emptied_;

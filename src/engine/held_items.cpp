@@ -63,17 +63,29 @@ base::Pause Dispatcher::check_deadlines(Time now) {
 }
 
 void Dispatcher::give_back(const std::vector<HeldPtr>& some) {
-    std::vector<std::pair<store::ItemId, store::Fence>> items;
-    for (const auto& held : some) items.emplace_back(held->item.id, held->item.fence);
+    Claims claims;
+    for (const auto& held : some) claims.emplace_back(held->item.id, held->item.fence);
+    release(std::move(claims));
+    for (const auto& held : some) done(held);
+}
+
+// The lease would not give them back: this process goes on renewing it.
+void Dispatcher::release(Claims claims) {
+    {
+        const std::lock_guard lock{mutex_};
+        claims.insert(claims.end(), unreleased_.begin(), unreleased_.end());
+        unreleased_.clear();
+    }
+    if (claims.empty()) return;
     try {
         point(base::points::release_before);
-        parts_.store.release(items);
+        parts_.store.release(claims);
         point(base::points::release_after);
     } catch (const std::exception& e) {
-        log(LogLevel::warning,
-            fmt::format("claims could not be given back, the lease will pass: {}", e.what()));
+        log(LogLevel::warning, fmt::format("claims are given back later: {}", e.what()));
+        const std::lock_guard lock{mutex_};
+        unreleased_.insert(unreleased_.end(), claims.begin(), claims.end());
     }
-    for (const auto& held : some) done(held);
 }
 
 void Dispatcher::begin_stop() {

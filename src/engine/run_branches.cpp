@@ -237,12 +237,13 @@ detail::Gathered RunExecution::run_any(Waits& waits) {
             out.first = static_cast<std::size_t>(*recorded);
             return out;
         }
-        for (auto& wait : waits) look_at(wait, now);
-        for (std::size_t at = 0; at < waits.size(); ++at)
-            if (waits[at].state == Waiting::State::ended) {
-                end_any(waits, at);
-                break;
-            }
+        // One after the other: a signal is not taken for a branch that can't be the first any more.
+        for (std::size_t at = 0; at < waits.size(); ++at) {
+            look_at(waits[at], now);
+            if (waits[at].state != Waiting::State::ended) continue;
+            end_any(waits, at);
+            break;
+        }
         if (writer_.journal().winner(call)) continue;
         if (start_some(waits, 0)) continue;
         if (std::ranges::any_of(waits,
@@ -255,16 +256,22 @@ detail::Gathered RunExecution::run_any(Waits& waits) {
     }
 }
 
-// The winner is an entry of its own: what else may have ended meanwhile does not count any more.
+// The winner is an entry of its own: what else may have ended meanwhile does not count any more. It
+// is durable before a child is cancelled: else that child's end could be the first after a crash.
 void RunExecution::end_any(Waits& waits, std::size_t first) {
     begin_anew();
     writer_.record(records::Won{.call = waits.front().call, .branch = static_cast<int>(first)});
+    std::vector<const Waiting*> under_way;
     for (auto& wait : waits) {
-        if (wait.branch.kind != Branch::Kind::call || wait.state != Waiting::State::waiting)
-            continue;
-        parts_.surroundings.cancel_child(wait.branch.name, wait.branch.child,
-                                         "another branch was first");
+        if (wait.branch.kind != Branch::Kind::call) continue;
+        look_at_call(wait, writer_.journal().find(wait.call));
+        if (wait.state == Waiting::State::waiting) under_way.push_back(&wait);
     }
+    if (under_way.empty()) return;
+    if (writer_.hold() == RunWriter::Written::lost) lose();
+    for (const auto* wait : under_way)
+        parts_.surroundings.cancel_child(wait->branch.name, wait->branch.child,
+                                         "another branch was first");
 }
 
 }  // namespace pawl::engine

@@ -158,6 +158,7 @@ const RunJournal::Folds RunJournal::folds_{
     {records::CancelRequested::tag,
      [](RunJournal& j, const store::Event& e) {
          if (!j.cancel_) j.cancel_ = decoded<records::CancelRequested>(e).reason;
+         j.paused_ = false;  // it goes on to its end, unless what it undoes is paused
      }},
     {records::Paused::tag, [](RunJournal& j, const store::Event&) { j.paused_ = true; }},
     {records::Resumed::tag, [](RunJournal& j, const store::Event&) { j.paused_ = false; }},

@@ -35,7 +35,7 @@ std::optional<records::Finished> Runs::wait(const store::InstanceName& run, Dura
 
 bool Runs::terminate(const store::InstanceName& run, const std::string& reason) {
     check_not_in_transaction(parts_.store, "the end of a run");
-    for (;;) {
+    for (bool parent_gone = false;;) {
         const auto tail = std::move(parts_.store.tails({&run, 1}).front());
         if (!tail.row || tail.row->finished_at) return false;
         const records::Finished finished{.status = name(RunStatus::terminated), .error = reason};
@@ -50,14 +50,22 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
         append.status = static_cast<std::int32_t>(RunStatus::terminated);
         const auto first = parts_.store.journal(run, 0, 1);
         const auto started = json::decode<records::Started>(first.front().event.payload.bytes);
+        const bool has_parent = started.parent && started.parent->call != 0 && !parent_gone;
+        if (has_parent) {
+            auto& news = commit.inbox.emplace_back();
+            news.to = {started.parent->type, started.parent->id};
+            news.to_run = true;
+            news.urgent = true;
+            news.name = records::ChildEnded::tag;
+            news.payload.bytes = json::encode(records::ChildEnded{
+                .call = started.parent->call, .status = finished.status, .error = reason});
+        }
         const auto answer = commit_and_wait(parts_.lanes, commit, [] { return false; });
         if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+        parent_gone = answer.fate == store::Fate::no_run;
         if (answer.fate != store::Fate::committed) continue;  // it went on meanwhile
         waiters_.left(run, &finished);
-        if (started.parent && started.parent->call != 0)
-            mail({started.parent->type, started.parent->id}, records::ChildEnded::tag,
-                 json::encode(records::ChildEnded{
-                     .call = started.parent->call, .status = finished.status, .error = reason}));
+        if (has_parent) parts_.dispatcher.want();
         return true;
     }
 }

@@ -11,6 +11,8 @@ namespace {
 
 // In case a wake-up was lost.
 constexpr Duration safety_net = std::chrono::seconds{1};
+// Whoever executes it here says so himself, unless somebody else has ended it meanwhile.
+constexpr Duration safety_net_here = std::chrono::seconds{5};
 
 std::optional<records::Finished> end_of(const store::Tail& tail) {
     if (!tail.row || !tail.row->finished_at || !tail.last ||
@@ -34,11 +36,13 @@ RunWaiters::Seat::~Seat() {
 
 std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
     const base::Countdown countdown{timeout};
+    bool here = false;
     bool look = false;
     {
         const std::lock_guard lock{waiters_.mutex_};
         if (waiter_.finished) return std::move(waiter_.finished);
-        look = !is_executed_here();
+        here = is_executed_here();
+        look = !here;
     }
     for (;;) {
         if (look) {
@@ -50,10 +54,12 @@ std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
         }
         const Duration left = countdown.left();
         if (left == Duration::zero()) return std::nullopt;
-        const bool told = waiter_.changed.wait_for(std::min(left, safety_net));
+        const bool told =
+            waiter_.changed.wait_for(std::min(left, here ? safety_net_here : safety_net));
         const std::lock_guard lock{waiters_.mutex_};
         if (waiter_.finished) return std::move(waiter_.finished);
-        look = (!told || waiter_.look) && !is_executed_here();
+        here = is_executed_here();
+        look = !told || (waiter_.look && !here);
         waiter_.look = false;
     }
 }

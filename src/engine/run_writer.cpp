@@ -183,10 +183,7 @@ RunWriter::Written RunWriter::note(const store::Answer& answer, store::Commit& c
                 version_ += static_cast<store::Version>(commit.append->events.size());
             taken_.clear();
             must_write_ = false;
-            if (answer.mail > seen_mail_) {
-                seen_mail_ = answer.mail;
-                read_mail();
-            }
+            if (answer.mail > seen_mail_) read_mail_later(answer.mail);
             return Written::yes;
         case store::Fate::mail_waits:
             seen_mail_ = answer.mail;
@@ -252,6 +249,18 @@ std::optional<store::InboxRow> RunWriter::news_for_parent(const records::Finishe
 bool RunWriter::is_known_signal(const store::InboxRow& row) const {
     return row.name == records::Signal::tag &&
            journal_.has_signal(json::decode<records::Signal>(row.payload.bytes).id);
+}
+
+// What is committed stays so if the mail can't be read just now: the next answer tells of it again.
+void RunWriter::read_mail_later(std::int64_t mail) {
+    const auto seen = std::exchange(seen_mail_, mail);
+    try {
+        read_mail();
+    } catch (const Error& e) {
+        seen_mail_ = seen;
+        parts_.warn(
+            fmt::format("the mail of run \"{}\" is read later: {}", instance_.id, e.what()));
+    }
 }
 
 void RunWriter::read_mail() {

@@ -83,6 +83,7 @@ public:
     void read_mail();
 
 private:
+    void read_mail_later(std::int64_t mail);
     void add(const char* name, std::string bytes);
     store::Event entry(const char* name, std::string bytes);
     Written write_through(store::Event entry, const CommitThrough& commit);

@@ -264,10 +264,16 @@ void Runs::cancel_child(const std::string& type, const std::string& id, const st
 
 bool Runs::run_beside(Task body) {
     if (!has_threads_) return false;
-    if (options_.executor)
-        options_.executor(std::move(body));
-    else
+    if (!options_.executor) {
         parts_.bodies.post(std::move(body));
+        return true;
+    }
+    try {
+        options_.executor(std::move(body));
+    } catch (const std::exception& e) {
+        log(LogLevel::warning, fmt::format("the executor takes no body of a step: {}", e.what()));
+        return false;
+    }
     return true;
 }
 
@@ -316,10 +322,16 @@ void Runs::execute(const HeldPtr& held) {
     }
     auto keep = options_.keep_alive ? options_.keep_alive() : nullptr;
     Task task = [this, held, keep = std::move(keep)] { perform(held); };
-    if (options_.executor && has_threads_)
-        options_.executor(std::move(task));
-    else
-        parts_.threads.post(std::move(task));
+    if (!options_.executor || !has_threads_) return parts_.threads.post(std::move(task));
+    // By way of a callback thread: this may be the committing one, and an executor may block.
+    parts_.callbacks.post([this, held, task = std::move(task)]() mutable {
+        try {
+            options_.executor(std::move(task));
+        } catch (const std::exception& e) {
+            put_off(held, fmt::format("run \"{}\": the executor threw: {}", held->item.instance.id,
+                                      e.what()));
+        }
+    });
 }
 
 void Runs::perform(const HeldPtr& held) {
@@ -392,8 +404,10 @@ void Runs::conclude(const HeldPtr& held, RunExecution& execution, RunWriter& wri
     const auto& name = held->item.instance;
     try {
         if (execution.flow() == Flow::running) {
-            if (result) execution.check_end();
-            while (result && !writer.journal().cancel_requested()) {
+            // Also where it threw: what the journal holds behind that is the word of other code.
+            execution.check_end();
+            while (result && !writer.journal().compensating() &&
+                   !writer.journal().cancel_requested()) {
                 const records::Finished finished{.status = engine::name(RunStatus::succeeded),
                                                  .result = json::Raw{*result},
                                                  .error = ""};

@@ -32,6 +32,7 @@ public:
         base::Pool& bodies;
         base::Pool& threads;  ///< that functions run on
         Session& session;
+        base::Pool& callbacks;
     };
     struct Options {
         std::size_t payload_limit = 0;

@@ -81,6 +81,39 @@ TEST_P(Changes, ThatStopShortOfTheJournalAreNamed) {
                 HasSubstr("the function ended after 1 calls, recorded is also step \"gone\""));
 }
 
+TEST_P(Changes, ThatThrowBeforeTheEndOfTheJournalAreNamedAndUndoNothing) {
+    bool undone = false;
+    const auto shape = [&](bool broken) {
+        return [&undone, broken](Context& ctx) {
+            ctx.step("a", [] {});
+            ctx.compensate("undo a", [&undone] { undone = true; });
+            if (broken) throw std::runtime_error("a mistake");
+            ctx.step("b", [] {});
+            ctx.sleep(1h);
+        };
+    };
+    {
+        auto engine = open();
+        engine->add("f", shape(false)).start("r");
+        engine->run_until_idle();
+    }
+    clock.advance(1h);
+    {
+        auto engine = open(logging());
+        auto function = engine->add("f", shape(true));
+        engine->run_until_idle();
+        ASSERT_FALSE(errors.empty());
+        EXPECT_THAT(errors.front(), HasSubstr("recorded is also step \"b\""));
+        EXPECT_FALSE(function.run("r").result(0s));
+        EXPECT_FALSE(undone);
+    }
+    clock.advance(1h);
+    auto engine = open();
+    auto function = engine->add("f", shape(false));
+    engine->run_until_idle();
+    EXPECT_TRUE(function.run("r").result(0s)) << "the next release mends it";
+}
+
 TEST_P(Changes, AreToldApartByTheirVersionInOneBinary) {
     std::vector<std::string> done;
     {

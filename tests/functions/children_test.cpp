@@ -125,6 +125,29 @@ TEST_P(Children, OfWhichAnyIsEnoughAreCancelled) {
     EXPECT_EQ(child.run("slow").status(), RunStatus::cancelled);
 }
 
+TEST_P(Children, ThatAreTerminatedAreThrownIntoTheirParent) {
+    auto child = engine->add("child", [](Context& ctx) { ctx.sleep(24h); });
+    auto parent = engine->add("parent", [&](Context& ctx) {
+        try {
+            ctx.call(child, "c");
+            return std::string{"it came back"};
+        } catch (const ChildFailed& e) {
+            return std::string{e.what()};
+        }
+    });
+    auto run = parent.start("p");
+    engine->run_until_idle();
+    child.run("c").terminate("out of order");
+    engine->run_until_idle();
+    ASSERT_TRUE(run.result(0s));
+    EXPECT_THAT(*run.result(0s), HasSubstr("out of order"));
+    // Without anybody to tell.
+    auto orphan = child.start("alone");
+    engine->run_until_idle();
+    orphan.terminate("out of order");
+    EXPECT_EQ(orphan.status(), RunStatus::terminated);
+}
+
 TEST_P(Children, WithAnIdThatIsTakenFail) {
     auto child = engine->add("child", [](Context&) {});
     auto parent = engine->add("parent", [&](Context& ctx) -> std::string {

@@ -280,6 +280,43 @@ TEST_P(Runs, AreUndoneWhenTheyAreCancelledAlsoWhenThatTakesSeveralAttempts) {
     EXPECT_EQ(failure_of(run).reason(), "changed my mind");
 }
 
+TEST_P(Runs, ThatAreBeingUndoneDoNotSucceedAfterAll) {
+    bool broken = true;
+    std::vector<std::string> done;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("a", [] {});
+        ctx.compensate("undo a", {.base = 1min, .jitter = 0}, [&] {
+            if (std::exchange(broken, false)) throw std::runtime_error("not now");
+            done.push_back("undo a");
+        });
+        ctx.compensate("undo b", [&] { done.push_back("undo b"); });
+        if (broken) throw std::runtime_error("a mistake");
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    EXPECT_THAT(done, ElementsAre("undo b"));
+    advance(*engine, 1min);
+    EXPECT_THAT(done, ElementsAre("undo b", "undo a"));
+    EXPECT_EQ(run.status(), RunStatus::failed);
+    EXPECT_THAT(failure_of(run).reason(), HasSubstr("a mistake"));
+}
+
+TEST_P(Runs, ThatArePausedAndThenCancelledAreUndone) {
+    bool undone = false;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.compensate("undo", [&] { undone = true; });
+        ctx.sleep(1h);
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    run.pause();
+    engine->run_until_idle();
+    run.cancel("enough");
+    engine->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::cancelled);
+    EXPECT_TRUE(undone);
+}
+
 TEST_P(Runs, AreListedByTypeAndStatus) {
     auto function = engine->add("f", [](Context& ctx, bool fail) {
         if (fail) ctx.step("s", [] { throw Permanent("no"); });

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <future>
 
+#include "base/points.hpp"
 #include "engine/fixture.hpp"
 
 namespace pawl::engine_test {
@@ -288,8 +289,83 @@ TEST_P(Threads, GiveARunBackAtItsNextStepWhenTheEngineStops) {
     EXPECT_EQ(steps, 3);
 }
 
+TEST_P(Threads, OfAnExecutorMayBeThoseThatAskIt) {
+    std::atomic<int> refusals{3};
+    Options given;
+    given.executor = [&](Task task) {
+        if (refusals-- > 0) throw std::runtime_error{"no room"};
+        task();
+    };
+    auto engine = open(given);
+    auto function = engine->add("f", [](Context& ctx, int in) {
+        const int more = ctx.step("one", [&] { return in + 1; });
+        const auto both =
+            ctx.all(ctx.later("two", [&] { return more; }), ctx.later("three", [] { return 1; }));
+        return std::get<0>(both) + std::get<1>(both);
+    });
+    engine->start();
+    std::vector<std::thread> callers;
+    std::atomic<int> right{0};
+    for (int i = 0; i < 8; ++i)
+        callers.emplace_back(
+            [&, i] { right += function.start_and_wait("r-" + std::to_string(i), i) == i + 2; });
+    for (auto& caller : callers) caller.join();
+    EXPECT_EQ(right, 8);
+    EXPECT_TRUE(engine->stop());
+}
+
 class SharedThreads : public SharedEngineTest {};
 INSTANTIATE_TEST_SUITE_P(Stores, SharedThreads, shared_stores(), name_of);
+
+TEST_P(SharedThreads, HearOfARunThatIsTerminatedElsewhereWhileItsBodyHangsHere) {
+    Watched<bool> entered;
+    Watched<bool> open_up;
+    auto here = open({});
+    const auto shape = [&](Context& ctx) {
+        ctx.step("hangs", [&] {
+            entered.change([](bool& it_is) { it_is = true; });
+            open_up.wait([](bool it_is) { return it_is; });
+        });
+    };
+    auto function = here->add("f", shape);
+    here->start();
+    auto run = function.start("r");
+    ASSERT_TRUE(entered.wait([](bool it_is) { return it_is; }));
+    auto there = open({.functions = 0});
+    there->add("f", shape).run("r").terminate("it hangs");
+    EXPECT_THROW(run.result(patience / 2), RunFailed) << "and not when its body has returned";
+    open_up.change([](bool& it_is) { it_is = true; });
+    EXPECT_TRUE(here->stop());
+}
+
+TEST_P(SharedThreads, ExecuteARunWhoseClaimCouldNotBeGivenBackAtOnce) {
+    std::atomic<bool> commit_fails{false};
+    std::atomic<int> releases_fail{0};
+    Options failing;
+    failing.test.at_point = [&](std::string_view point) {
+        if (point == base::points::group_begun && commit_fails.exchange(false))
+            throw Error{Code::corrupt, "for once"};
+        if (point == base::points::release_before && releases_fail > 0) {
+            --releases_fail;
+            throw Error{Code::unavailable, "not now"};
+        }
+    };
+    auto engine = open(failing);
+    std::atomic<int> bodies{0};
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("one", [&] {
+            if (++bodies > 1) return;
+            releases_fail = 2;
+            commit_fails = true;
+        });
+        return ctx.step("two", [] { return 2; });
+    });
+    engine->start();
+    EXPECT_EQ(function.start("r").result(patience), 2);
+    EXPECT_EQ(bodies, 2);
+    EXPECT_EQ(releases_fail, 0);
+    EXPECT_TRUE(engine->stop());
+}
 
 TEST_P(SharedThreads, WaitForARunThatAnotherEngineExecutes) {
     auto worker = open({});

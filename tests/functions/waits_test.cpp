@@ -121,6 +121,22 @@ TEST_P(Waits, OfWhichAnyEndsAreDecidedOnce) {
     EXPECT_EQ(run.result(0s), (std::pair<std::size_t, std::size_t>{0, 1}));
 }
 
+TEST_P(Waits, OfWhichAnyEndsLeaveTheSignalsOfTheOthersToTheNext) {
+    auto function = engine->add("f", [](Context& ctx) {
+        std::string all;
+        for (int i = 0; i < 2; ++i) {
+            auto first = ctx.any(ctx.later_wait<Answer>("a"), ctx.later_wait<Answer>("b"));
+            all += first.index() == 0 ? std::get<0>(first)->text : std::get<1>(first)->text;
+        }
+        return all;
+    });
+    auto run = function.start("r");
+    run.signal("b", Answer{"b"});
+    run.signal("a", Answer{"a"});
+    engine->run_until_idle();
+    EXPECT_EQ(run.result(0s), "ab");
+}
+
 TEST_P(Waits, OfManyKindsTogetherEndWhenAllDo) {
     auto function = engine->add("f", [](Context& ctx) {
         auto [a, b, c] = ctx.all(ctx.later("step", [] { return 1; }), ctx.later_sleep(1h),
