@@ -218,8 +218,10 @@ void Core::apply_posted(const std::string& type, records::Posted posted, const R
          [this, address = Address{type, received.recipient}, id = posted.id,
           applied = std::move(applied)](const OutcomeRecord& outcome, std::exception_ptr error) {
              InboxSubscriber::Fate fate{.error = std::move(error)};
-             if (!fate.error && !outcome.accepted())
-                 fate.rejected = outcome.finished() ? "the instance is finished" : outcome.reason;
+             if (!fate.error && !outcome.accepted()) {
+                 fate.finished = outcome.finished();
+                 fate.rejected = fate.finished ? "the instance is finished" : outcome.reason;
+             }
              // Nobody but the router answers for what it refuses: it can be delivered later.
              if (fate.rejected && address.type == router_.name)
                  fate = {.error = std::make_exception_ptr(Error{Code::invalid, *fate.rejected})};

@@ -72,18 +72,20 @@ private:
     }
 
     void ended(Chain& chain, InboxSubscriber::Fate fate) {
-        const bool failed = fate.error != nullptr;
+        // Those behind one that failed wait for it; those behind one that was rejected, until the
+        // store knows. If it came again, it would be decided on what they had made of the instance.
+        const bool ends = fate.error || (fate.rejected && !fate.finished);
         {
             const std::lock_guard lock{mutex_};
-            // Those behind one that failed wait for it.
-            const std::size_t until = failed ? chain.at.size() : chain.next + 1;
-            for (; chain.next < until; ++chain.next) {
-                fates_[chain.at[chain.next]] = fate;
+            fates_[chain.at[chain.next++]] = std::move(fate);
+            --left_;
+            for (; ends && chain.next < chain.at.size(); ++chain.next) {
+                fates_[chain.at[chain.next]].unbegun = true;
                 --left_;
             }
             if (left_ == 0) over_.set();
         }
-        if (!failed) go_on(chain);
+        if (!ends) go_on(chain);
     }
 
     const std::span<const detail::Arrived> all_;
@@ -113,6 +115,7 @@ void InboxSubscriber::handle(detail::Arrivals& arrivals) {
     const auto applying = std::make_shared<Applying>(arrivals.all, apply_);
     for (auto& fate : applying->wait()) {
         if (fate.error) rethrow(fate.error);
+        if (fate.unbegun) return;
         if (fate.rejected)
             arrivals.buried.push_back(
                 {.at = arrivals.taken, .reason = std::move(*fate.rejected), .rejected = true});

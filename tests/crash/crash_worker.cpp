@@ -67,7 +67,8 @@ public:
           clock_(arguments_.hours_off) {}
 
     void run() {
-        if (arguments_.role == "work") return work();
+        if (arguments_.role == "work") return work(endless);
+        if (arguments_.role == "walk") return work(pawl::Options{}.losses);
         if (arguments_.role == "send") return send_for_ever();
         if (arguments_.role == "cycle")
             for (int round = 1;; ++round) cycle(round);
@@ -88,8 +89,10 @@ private:
         ::raise(SIGKILL);
     }
 
-    void work() {
-        Shop shop{options(), ledger_};
+    void work(int losses) {
+        auto own = options();
+        own.losses = losses;
+        Shop shop{own, ledger_};
         shop.engine().start();
         ::pause();
     }

@@ -23,12 +23,12 @@ void perform_a_deadly_errand(const PlaceUnderTest& place, unsigned seed) {
                            json::encode(Errand::Input{Errand::Go{i == deadly}}));
 
     int deaths = 0;
-    auto worker = scene.hire({.role = "work"});
+    auto worker = scene.hire({.role = "walk"});
     const auto done = [&] {
         if (!worker.is_running()) {
             EXPECT_TRUE(worker.was_killed());
             ++deaths;
-            worker = scene.hire({.role = "work"});
+            worker = scene.hire({.role = "walk"});
         }
         return shop.engine().count_dead_letters() == 1 && shop.engine().backlog().empty();
     };

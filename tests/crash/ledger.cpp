@@ -12,6 +12,7 @@ namespace pawl::crash {
 namespace {
 
 constexpr const char* names[] = {"sent", "answered", "performed", "ends", "wrongs"};
+constexpr char end_of_line = '\x1e';
 
 template <class T>
 std::vector<T> decoded(const std::vector<std::string>& lines) {
@@ -36,7 +37,8 @@ Ledger::~Ledger() {
 }
 
 void Ledger::append(File file, const std::string& line) const {
-    const std::string whole = line + '\n';
+    // A kill may leave a part of it, where it goes over the end of a page.
+    const std::string whole = '\n' + line + end_of_line + '\n';
     if (::write(files_[file], whole.data(), whole.size()) != static_cast<ssize_t>(whole.size()))
         throw std::system_error{errno, std::generic_category(), "ledger"};
 }
@@ -44,8 +46,9 @@ void Ledger::append(File file, const std::string& line) const {
 std::vector<std::string> Ledger::lines(File file) const {
     std::ifstream in{directory_ / names[file]};
     std::vector<std::string> lines;
-    // A line without an end is being written.
-    for (std::string line; std::getline(in, line) && !in.eof();) lines.push_back(line);
+    // A line without an end is being written, or its writer was killed before it went on.
+    for (std::string line; std::getline(in, line);)
+        if (line.ends_with(end_of_line)) lines.push_back(line.substr(0, line.size() - 1));
     return lines;
 }
 

@@ -48,7 +48,8 @@ public:
         check_inputs();
         check_effects();
         EXPECT_TRUE(ledger_.wrongs().empty()) << ledger_.wrongs().front();
-        EXPECT_EQ(engine_.count_dead_letters(), 0);
+        for (const auto& letter : engine_.dead_letters())
+            ADD_FAILURE() << letter.work.type << " " << letter.work.id << ": " << letter.reason;
         const auto endings = engine_.endings();
         EXPECT_TRUE(endings.empty()) << "an effect or timer came twice: " << endings.front().type
                                      << " " << endings.front().id << " " << endings.front().name;

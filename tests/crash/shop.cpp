@@ -16,8 +16,10 @@ namespace {
 constexpr int accounts = 8;
 constexpr Duration send_timeout = std::chrono::seconds{10};
 
-Options with_lease(Options options) {
+Options with_lease(const ShopOptions& shop) {
+    Options options = shop.engine;
     options.lease = lease;
+    options.losses = shop.losses;
     options.workers = 3;
     options.claims = 32;
     return options;
@@ -30,9 +32,7 @@ const Policy patient{.attempts = endless,
 }  // namespace
 
 Shop::Shop(ShopOptions options, const Ledger& ledger)
-    : options_(std::move(options)),
-      ledger_(ledger),
-      engine_(options_.url, with_lease(options_.engine)) {
+    : options_(std::move(options)), ledger_(ledger), engine_(options_.url, with_lease(options_)) {
     add_workflows();
 }
 

@@ -9,18 +9,19 @@
 
 namespace pawl::crash {
 
+/// Short, so that a scene need not wait for the dead.
+inline constexpr Duration lease = std::chrono::milliseconds{500};
+/// Never reached by chance: in these scenes processes are killed all the time.
+inline constexpr int endless = 1'000'000;
+
 struct ShopOptions {
     std::string url;
     Options engine;
     bool handlers = true;  ///< performs effects, if it is started
     bool failures = true;  ///< one handler call in ten fails
+    int losses = endless;  ///< by whose kills is not known
     unsigned seed = 1;
 };
-
-/// Short, so that a scene need not wait for the dead.
-inline constexpr Duration lease = std::chrono::milliseconds{500};
-/// Never reached by chance: in these scenes processes are killed all the time.
-inline constexpr int endless = 1'000'000;
 
 class Shop {
 public:

@@ -39,6 +39,55 @@ TEST_P(Inbox, RecordsWhatWasRejected) {
     EXPECT_EQ(engine->count_dead_messages({.status = DeadMessageStatus::rejected}), 2);
 }
 
+/// Can't be paid before it is placed, and is broken now and then.
+struct Purchase {
+    struct Place {};
+    struct Pay {};
+    struct Break {};
+    using Input = std::variant<Place, Pay, Break>;
+    struct Placed {};
+    struct Paid {};
+    using Event = std::variant<Placed, Paid>;
+
+    static inline int breaks = 0;
+    bool placed = false;
+    bool paid = false;
+    void evolve(const Placed&) { placed = true; }
+    void evolve(const Paid&) { paid = true; }
+    Decision<Purchase> decide(const Place&) const { return Placed{}; }
+    Decision<Purchase> decide(const Pay&) const {
+        if (!placed) return reject("not placed");
+        return Paid{};
+    }
+    Decision<Purchase> decide(const Break&) const {
+        if (breaks-- > 0) throw std::runtime_error("broken");
+        return Placed{};
+    }
+};
+
+// Some of them are in the partition of the one that fails, and come again with it.
+TEST_P(Inbox, DecidesWhatWasRejectedNoSecondTimeBehindItsSuccessors) {
+    engine = open();
+    const auto purchases = engine->add<Purchase>("purchase");
+    Purchase::breaks = 1;
+    std::vector<std::pair<std::string, Purchase::Input>> inputs{{"broken", Purchase::Break{}}};
+    for (int i = 0; i < 64; ++i) {
+        inputs.emplace_back("p-" + std::to_string(i), Purchase::Pay{});
+        inputs.emplace_back("p-" + std::to_string(i), Purchase::Place{});
+    }
+    purchases.post(inputs);
+    engine->run_until_idle();
+    advance(*engine, 1h);
+    EXPECT_TRUE(purchases.state("broken")->placed);
+    for (int i = 0; i < 64; ++i) {
+        const auto state = purchases.state("p-" + std::to_string(i));
+        ASSERT_TRUE(state) << i;
+        EXPECT_TRUE(state->placed) << i;
+        EXPECT_FALSE(state->paid) << i << ": it was paid before it was placed";
+    }
+    EXPECT_EQ(engine->count_dead_messages({.status = DeadMessageStatus::rejected}), 64);
+}
+
 TEST_P(Inbox, ForgetsWhatWasRejectedInTheEnd) {
     open_with(options());
     counters->post("c", Counter::Add{-1});
