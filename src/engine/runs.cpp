@@ -273,6 +273,8 @@ bool Runs::run_beside(Task body) {
     } catch (const std::exception& e) {
         log(LogLevel::warning, fmt::format("the executor takes no body of a step: {}", e.what()));
         return false;
+    } catch (...) {
+        return false;  // the function's own thread performs it
     }
     return true;
 }
@@ -325,11 +327,16 @@ void Runs::execute(const HeldPtr& held) {
     if (!options_.executor || !has_threads_) return parts_.threads.post(std::move(task));
     // By way of a callback thread: this may be the committing one, and an executor may block.
     parts_.callbacks.post([this, held, task = std::move(task)]() mutable {
+        const auto refused = [&](const char* why) {
+            put_off(held, fmt::format("run \"{}\" of \"{}\": the executor threw: {}",
+                                      held->item.instance.id, held->item.instance.type, why));
+        };
         try {
             options_.executor(std::move(task));
         } catch (const std::exception& e) {
-            put_off(held, fmt::format("run \"{}\": the executor threw: {}", held->item.instance.id,
-                                      e.what()));
+            refused(e.what());
+        } catch (...) {
+            refused("something that is not a std::exception");
         }
     });
 }

@@ -293,7 +293,9 @@ TEST_P(Threads, OfAnExecutorMayBeThoseThatAskIt) {
     std::atomic<int> refusals{3};
     Options given;
     given.executor = [&](Task task) {
-        if (refusals-- > 0) throw std::runtime_error{"no room"};
+        const int left = refusals--;
+        if (left == 3) throw "no room";
+        if (left > 0) throw std::runtime_error{"no room"};
         task();
     };
     auto engine = open(given);

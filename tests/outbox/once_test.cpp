@@ -173,6 +173,8 @@ TEST_P(Consumers, HaveANameAndAnId) {
     auto tx = engine->begin();
     EXPECT_THAT(error_of([&] { tx.once("", "m"); }).what(), HasSubstr("name of a consumer"));
     EXPECT_THAT(error_of([&] { tx.once("billing", ""); }).what(), HasSubstr("done once"));
+    EXPECT_THAT(error_of([&] { tx.once("billing", "m", 0s); }).what(), HasSubstr("window"));
+    EXPECT_TRUE(tx.once("billing", "m", Duration::max())) << "nothing is spoilt by it";
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ bool UsersTransaction::is_first(const detail::OnceKey& once, Duration window) {
     check_usable();
     if (window <= Duration::zero())
         throw Error{Code::invalid,
-                    fmt::format("\"{}\" would be remembered for no time at all: its window is "
-                                "positive",
+                    fmt::format("what is done once for \"{}\" would be forgotten at once: give it "
+                                "a window that is longer than nothing",
                                 once.id)};
     try {
         Connection& connection = *held_->lease;
