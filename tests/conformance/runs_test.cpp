@@ -290,6 +290,21 @@ TEST_P(Runs, AreWokenOutOfTheirBackoff) {
     EXPECT_EQ(item(run.id)->due_at, clock.now());
 }
 
+TEST_P(Runs, AreWokenOutOfTheirBackoffByMailThatComesBehindTheFailureOnly) {
+    const Item before = start_claimed("1", "a");
+    const Item around = start_claimed("2", "b");
+    commit_all({
+        settling().urgent_letter(order("1")).urgent_letter(order("2")),
+        settling().retry(before, 1h, "no"),
+        settling().retry(around, 1h, "no"),
+        settling().letter(order("2")),
+    });
+    EXPECT_EQ(item(before.id)->due_at, clock.now() + 1h);
+    EXPECT_EQ(item(before.id)->mail, 1);
+    EXPECT_EQ(item(around.id)->due_at, clock.now());
+    EXPECT_EQ(item(around.id)->mail, 2);
+}
+
 TEST_P(Runs, MustBeThereForMail) {
     create(order("1"));
     EXPECT_EQ(send("1").fate, Fate::no_run);

@@ -90,6 +90,7 @@ void Group::settle(const Settlement& settlement) {
     item.claimed = false;
     item.last_word = &settlement;
     if (settlement.verdict == Verdict::suspend) return suspend(item);
+    if (settlement.verdict == Verdict::retry) keep_earlier_mail(item);
     item.removed = settlement.verdict != Verdict::retry;
     if (settlement.verdict != Verdict::ack) {
         rows_.failures.add({item.id, item.attempts, run_.now, text(settlement.reason)});
@@ -106,6 +107,16 @@ void Group::suspend(GroupItem& item) {
     if (item.run == nowhere) return;
     runs_[item.run].mail = 0;
     runs_[item.run].urgent = false;
+}
+
+// Mail that came in this group before it failed is counted, and wakes it no earlier: it was held
+// then. Only what comes behind that does.
+void Group::keep_earlier_mail(const GroupItem& item) {
+    if (item.run == nowhere) return;
+    GroupRun& run = runs_[item.run];
+    if (run.mail > 0) rows_.mailed_earlier.add({item.id, run.mail, 0, run_.now});
+    run.mail = 0;
+    run.urgent = false;
 }
 
 void Group::create(const Commit& commit, GroupInstance& instance) {

@@ -108,6 +108,7 @@ private:
     void accept_append(const Commit& commit, Answer& answer);
     void settle(const Settlement& settlement);
     void suspend(GroupItem& item);
+    void keep_earlier_mail(const GroupItem& item);
     void append_events(const Commit& commit, GroupInstance& instance);
     void create(const Commit& commit, GroupInstance& instance);
     void hold_unique_key(GroupInstance& instance, std::string_view key);

@@ -101,7 +101,7 @@ struct GroupRun {
     std::uint32_t item = nowhere;      ///< in items_
     std::uint32_t new_item = nowhere;  ///< in new_items_
     bool presumed = false;             ///< it is there, under a number that is not known
-    std::int64_t mail = 0;             ///< that it gets from this group, since it was suspended
+    std::int64_t mail = 0;             ///< that it gets from this group, since it last went to sleep
     bool urgent = false;
     std::vector<std::uint32_t> letters;  ///< in new_mail_: all that the instance gets
 };
@@ -137,6 +137,7 @@ struct GroupRows {
     Rows timerless;  ///< instances whose timers go, whatever they are
     Rows runless;
     Rows mailed;
+    Rows mailed_earlier;  ///< than the failure of their run in the same group
     Rows mailed_by_name;
     Rows failures;
     Rows removed_failures;
@@ -167,6 +168,7 @@ struct GroupRows {
                            &timerless,
                            &runless,
                            &mailed,
+                           &mailed_earlier,
                            &mailed_by_name,
                            &failures,
                            &removed_failures,

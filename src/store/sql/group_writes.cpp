@@ -81,6 +81,7 @@ void Group::write_item_changes() {
         else if (item->failures > 0)
             rows_.removed_failures.add({item->id});
     }
+    connection_->post(sql_.items.mail, rows_.mailed_earlier);
     connection_->post(sql_.items.retry, rows_.retried_items);
     connection_->post(sql_.items.forget_losses, rows_.items_further);
     connection_->post(sql_.items.suspend, rows_.suspended_items);
