@@ -92,6 +92,14 @@ protected:
         return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0)
                                            : PQerrorMessage(handle);
     }
+    std::string answer_to(PGconn* handle, const SqlText& text) {
+        std::vector<const char*> values;
+        for (const auto& value : text.parameters)
+            values.push_back(value ? value->c_str() : nullptr);
+        PQclear(PQexecParams(handle, text.sql.c_str(), static_cast<int>(values.size()), nullptr,
+                             values.data(), nullptr, nullptr, 0));
+        return PQerrorMessage(handle);
+    }
 };
 INSTANTIATE_TEST_SUITE_P(Stores, PostgresLent, ::testing::Values("postgres"), name_of);
 
@@ -175,6 +183,51 @@ TEST_P(PostgresLent, OfAnOlderMomentHasToBeginAgain) {
     joined.publish("notes", Note{"b"});
     run_on(own.get(), "COMMIT");
     EXPECT_THAT(delivered(), ElementsAre("b/"));
+}
+
+// It would put the message into a partition that is gone, or is not that of its key any more.
+TEST_P(PostgresLent, OfAnOlderMomentThanTheNumberOfPartitionsHasToBeginAgain) {
+    engine->channel("notes", 8);
+    const auto own = open_postgres(url());
+    for (const char* level : {"REPEATABLE READ", "SERIALIZABLE"}) {
+        const auto begin = [&] {
+            run_on(own.get(), std::string{"BEGIN ISOLATION LEVEL "} + level);
+            run_on(own.get(), "SELECT count(*) FROM pg_class");
+        };
+        begin();
+        ASSERT_TRUE(engine->repartition("notes", 2));
+        auto joined = engine->join(own.get());
+        for (const char* correlation : {"", "c"}) {
+            const auto error = error_of([&] {
+                joined.publish("notes", Note{"a"}, {.partition = 7, .correlation = correlation});
+            });
+            EXPECT_EQ(error.code(), Code::busy) << error.what();
+            EXPECT_THAT(error.what(), HasSubstr("begin it again"));
+        }
+        run_on(own.get(), "ROLLBACK");
+
+        begin();
+        const auto text = engine->publish_sql("notes", Note{"a"}, {.partition = 1});
+        ASSERT_TRUE(engine->repartition("notes", 1));
+        EXPECT_THAT(answer_to(own.get(), text), HasSubstr("could not serialize access"));
+        run_on(own.get(), "ROLLBACK");
+
+        begin();
+        joined.publish("notes", Note{level});
+        run_on(own.get(), "COMMIT");
+        EXPECT_THAT(delivered(), ElementsAre(std::string{level} + "/"));
+        ASSERT_TRUE(engine->repartition("notes", 8));
+    }
+}
+
+TEST_P(PostgresLent, OfAnOlderMomentKeepsNobodyFromTakingPartitions) {
+    engine->channel("notes", 8);
+    const auto own = open_postgres(url());
+    run_on(own.get(), "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    engine->join(own.get()).publish("notes", Note{"a"});
+    engine->publish("notes", Note{"b"});
+    EXPECT_THAT(delivered(), ElementsAre("b/")) << "nobody waits for the transaction";
+    run_on(own.get(), "COMMIT");
 }
 #endif
 

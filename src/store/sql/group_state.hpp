@@ -101,7 +101,7 @@ struct GroupRun {
     std::uint32_t item = nowhere;      ///< in items_
     std::uint32_t new_item = nowhere;  ///< in new_items_
     bool presumed = false;             ///< it is there, under a number that is not known
-    std::int64_t mail = 0;             ///< that it gets from this group, since it last went to sleep
+    std::int64_t mail = 0;  ///< that it gets from this group, since it last went to sleep
     bool urgent = false;
     std::vector<std::uint32_t> letters;  ///< in new_mail_: all that the instance gets
 };
@@ -152,35 +152,16 @@ struct GroupRows {
     Rows messages;
 
     void clear() {
-        for (Rows* rows : {&keys,
-                           &more_keys,
-                           &found_items,
-                           &sessions,
-                           &new_instances,
-                           &changed_instances,
-                           &events,
-                           &new_items,
-                           &removed_items,
-                           &retried_items,
-                           &suspended_items,
-                           &items_further,
-                           &buried_items,
-                           &timerless,
-                           &runless,
-                           &mailed,
-                           &mailed_earlier,
-                           &mailed_by_name,
-                           &failures,
-                           &removed_failures,
-                           &endings,
-                           &inputs,
-                           &snapshots,
-                           &freed_keys,
-                           &taken_keys,
-                           &taken_mail,
-                           &cleared_inboxes,
-                           &inbox,
-                           &messages})
+        for (Rows* rows : {&keys,          &more_keys,        &found_items,
+                           &sessions,      &new_instances,    &changed_instances,
+                           &events,        &new_items,        &removed_items,
+                           &retried_items, &suspended_items,  &items_further,
+                           &buried_items,  &timerless,        &runless,
+                           &mailed,        &mailed_earlier,   &mailed_by_name,
+                           &failures,      &removed_failures, &endings,
+                           &inputs,        &snapshots,        &freed_keys,
+                           &taken_keys,    &taken_mail,       &cleared_inboxes,
+                           &inbox,         &messages})
             rows->clear();
     }
 };

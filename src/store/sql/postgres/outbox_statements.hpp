@@ -13,9 +13,12 @@ inline constexpr Statements::Channels channels{
         "INSERT INTO pawl_channel (ref, partitions) VALUES ($1::bigint, $2::integer) "
         "ON CONFLICT DO NOTHING",
     // One at a time: of those who take partitions, too.
-    .hold = "SELECT partitions FROM pawl_channel WHERE ref = $1::bigint FOR UPDATE",
+    .hold = "SELECT partitions FROM pawl_channel WHERE ref = $1::bigint FOR NO KEY UPDATE",
     .lock = "SELECT partitions FROM pawl_channel WHERE ref = $1::bigint FOR UPDATE",
-    .set = "UPDATE pawl_channel SET partitions = $2::integer WHERE ref = $1::bigint",
+    // Another row: whoever publishes by an older one is told so.
+    .set =
+        "WITH old AS (DELETE FROM pawl_channel WHERE ref = $1::bigint RETURNING ref) "
+        "INSERT INTO pawl_channel (ref, partitions) SELECT ref, $2::integer FROM old",
     .quiesce = Statement{"LOCK TABLE pawl_message IN SHARE ROW EXCLUSIVE MODE"},
 };
 
@@ -80,6 +83,9 @@ inline constexpr Statements::Subscribers subscribers{
         "FROM pawl_session)",
 };
 
+// In a transaction of the user's that sees an older moment than its statement, the number of
+// partitions may have changed since: the lock fails then. The others see it as it is, and need
+// none.
 inline constexpr Statements::Messages messages{
     .add =
         "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, message_key, "
@@ -94,7 +100,10 @@ inline constexpr Statements::Messages messages{
         "$12::bytea[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bytea[]) "
         "WITH ORDINALITY AS k (channel, part, hash, at, due_at, encoding, id, message_key, "
         "type, recipient, schema_url, causation, correlation, conversation, tenant, trace, "
-        "payload, ord) LEFT JOIN pawl_channel c ON c.ref = k.channel ORDER BY k.ord",
+        "payload, ord) LEFT JOIN pawl_channel c ON c.ref = k.channel "
+        "WHERE (SELECT count(*) FROM (SELECT FROM pawl_channel WHERE ref = ANY ($1) "
+        "AND current_setting('transaction_isolation') <> 'read committed' FOR KEY SHARE) AS l) "
+        ">= 0 ORDER BY k.ord",
     .add_placed = std::nullopt,
     .page =
         "SELECT m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, m.recipient, "

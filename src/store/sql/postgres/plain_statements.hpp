@@ -44,7 +44,13 @@ inline constexpr PlainForm plain_forms[] = {
                    payload
               FROM unnest($2::integer[], $7::bytea[], $8::bytea[], $9::text[], $17::bytea[])
                    WITH ORDINALITY AS k (part, id, message_key, type, payload, i)
-              LEFT JOIN pawl_channel c ON c.ref = ($1)[i] ORDER BY i)"},
+              LEFT JOIN pawl_channel c ON c.ref = ($1)[i]
+             WHERE (SELECT count(*)
+                      FROM (SELECT FROM pawl_channel
+                             WHERE ref = ANY ($1)
+                               AND current_setting('transaction_isolation') <> 'read committed'
+                               FOR KEY SHARE) AS l) >= 0
+             ORDER BY i)"},
 };
 
 }  // namespace pawl::store::sql::postgres
