@@ -241,7 +241,8 @@ TEST_P(Outboxes, LeadDeadMessagesThroughTheirLife) {
     EXPECT_EQ(outbox.count_dead({.status = DeadStatus::reprocessing}), 2);
     EXPECT_EQ(outbox.reprocess({}, clock.now() + 1min).size(), 1u) << "the others are taken";
     EXPECT_EQ(outbox.settle_dead(std::vector{all[0]}, DeadStatus::resolved, ""), 1);
-    EXPECT_EQ(outbox.settle_dead(std::vector{all[1]}, DeadStatus::pending, "again no"), 1);
+    const std::vector twice{all[1], all[1]};
+    EXPECT_EQ(outbox.settle_dead(twice, DeadStatus::pending, "again no"), 1);
     EXPECT_EQ(outbox.dead({.status = DeadStatus::pending})[0].reason, "again no");
     clock.advance(2min);
     EXPECT_EQ(outbox.count_dead({.status = DeadStatus::pending}), 2) << "the time is over";

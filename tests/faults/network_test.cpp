@@ -139,6 +139,45 @@ TEST_P(Network, ThatLosesAnswersToCommitsDoesTransactionsOnce) {
     EXPECT_EQ(server->ask("SELECT count(DISTINCT id) FROM booked"), std::to_string(runs));
 }
 
+// Each verb says what it did, or that it could not find out.
+TEST_P(Network, ThatLosesAnswersToCommitsHidesNoVerbOnDeadMessages) {
+    constexpr int messages = 60;
+    Engine engine{url(), {}};
+    SubscribeOptions options;
+    options.policy.attempts = 1;
+    engine.subscribe("notes", [](int) { throw std::runtime_error{"no"}; }, options);
+    for (int i = 0; i < messages; ++i) engine.publish("notes", i);
+    engine.run_until_idle();
+    const auto dead = engine.dead_messages({.limit = messages + 1});
+    ASSERT_EQ(dead.size(), messages);
+    proxy->cut_commits(3);
+    const auto says = [&](const char* verb, auto&& call) {
+        std::int64_t count = 0;
+        try {
+            count = static_cast<std::int64_t>(call());
+        } catch (const Error&) {
+            return false;
+        }
+        EXPECT_EQ(count, 1) << verb;
+        return true;
+    };
+    for (int i = 0; i < messages; ++i) {
+        const auto number = dead[static_cast<std::size_t>(i)].number;
+        if (i % 3 == 0) {
+            says("redeliver",
+                 [&] { return engine.redeliver_dead_messages({.messages = {number}}); });
+            continue;
+        }
+        if (!says("replay",
+                  [&] { return engine.replay_dead_messages({.messages = {number}}, 1h).size(); }))
+            continue;
+        if (i % 3 == 1) says("resolve", [&] { return engine.resolve_dead_messages({number}); });
+        if (i % 3 == 2) says("discard", [&] { return engine.discard_dead_messages({number}); });
+    }
+    EXPECT_GE(proxy->commits_cut(), 10u);
+    proxy->cut_commits(0);
+}
+
 TEST_P(Network, ThatLosesEveryAnswerToCommitsSaysThatItIsInDoubt) {
     Caller caller{url()};
     ASSERT_TRUE(caller.gets_through(10s));

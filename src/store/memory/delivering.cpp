@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <pawl/error.hpp>
+#include <set>
 
 namespace pawl::store::memory {
 namespace {
@@ -288,7 +289,7 @@ std::int64_t Delivering::settle_dead(std::span<const std::int64_t> positions, De
                                      const std::string& reason) {
     const std::lock_guard lock{mutex_};
     std::int64_t settled = 0;
-    for (const auto position : positions) {
+    for (const auto position : std::set<std::int64_t>{positions.begin(), positions.end()}) {
         const auto at = state_.dead_messages.find(position);
         if (at == state_.dead_messages.end() || at->second.status > DeadStatus::reprocessing)
             continue;

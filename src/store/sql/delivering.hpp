@@ -65,6 +65,11 @@ private:
     std::optional<Rows> parameters(Connection& connection, const DeadMessageFilter& filter,
                                    std::int64_t limit);
     std::vector<DeadMessage> lock_pending(Connection& connection, DeadMessageFilter filter);
+    /// Of these, those that are pending or being reprocessed.
+    std::vector<std::int64_t> lock_unsettled(Connection& connection,
+                                             std::span<const std::int64_t> positions);
+    bool has_happened(Connection& connection, std::span<const std::int64_t> positions,
+                      DeadStatus status, std::optional<Time> until = std::nullopt);
     std::vector<DeadMessage> find_dead(Connection& connection, const DeadMessageFilter& filter);
 
     Database& database_;
