@@ -62,6 +62,9 @@ struct SubscribeOptions {
     /// Messages of a partition that are taken at a time. After a failure it is one, until it goes
     /// well again.
     std::size_t batch = 100;
+    /// No more of them once their payloads have so many bytes, so that what is held in memory is
+    /// bounded, also where messages are large.
+    std::size_t batch_bytes = 1024 * 1024;
     /// Its `at_once` has no meaning here and must be 0: a partition is delivered by one handler at
     /// a time.
     Policy policy;

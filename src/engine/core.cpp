@@ -168,6 +168,9 @@ void Core::subscribe(std::string channel, std::unique_ptr<detail::Subscriber> su
     if (options.batch == 0)
         throw Error{Code::invalid,
                     fmt::format("channel \"{}\": a batch has at least one message", channel)};
+    if (options.batch_bytes == 0)
+        throw Error{Code::invalid,
+                    fmt::format("channel \"{}\": a batch has at least one byte", channel)};
     deliverer_.add(std::move(channel), std::move(subscriber), options);
 }
 

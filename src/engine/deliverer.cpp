@@ -168,7 +168,8 @@ std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
         }
     }
     if (advance.left.empty() && !rests(held)) {
-        advance.fetch = held.channel->options.batch;
+        advance.fetch = held.fetch;
+        advance.fetch_bytes = held.channel->options.batch_bytes;
         // Where something is always there, nobody looks for what is for later: it is asked for now
         // and then.
         advance.ripen = (held.next_due && *held.next_due > Time{} && *held.next_due <= now) ||
@@ -266,10 +267,7 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
         held->error = advance.error;
         held->stopped = advance.stopped;
         held->attempts = advance.left.empty() && !held->batch.empty() ? 1 : advance.attempts;
-        if (advance.fetch > 0) {
-            held->may_have_more = answer.fetched.size() == advance.fetch;
-            if (!held->may_have_more) held->next_due.reset();
-        }
+        if (advance.fetch > 0) note_fetch(*held, advance);
         if (held->stopped || held->retry_at || held->batch.empty()) return;
         if (rests(*held)) {
             if (held->attempts > 0 && !was_unbegun) held->ended = Ended{.unbegun = true};
@@ -281,6 +279,19 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
         ++running_;
     }
     launch(held, std::move(slice));
+}
+
+// What was too large together is not asked for again: a store may have to read it to leave it out.
+void Deliverer::note_fetch(Held& held, const store::Advance& advance) {
+    const auto count = held.batch.size();
+    std::size_t bytes = 0;
+    for (const auto& message : held.batch) bytes += message.payload.bytes.size();
+    const bool was_cut = count < advance.fetch && bytes >= advance.fetch_bytes;
+    held.may_have_more = count == advance.fetch || was_cut;
+    if (!held.may_have_more) held.next_due.reset();
+    const auto most = held.channel->options.batch;
+    if (was_cut) held.fetch = count;
+    held.fetch = held.fetch > most / 2 ? most : 2 * held.fetch;
 }
 
 std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Time now) {

@@ -110,6 +110,7 @@ private:
         bool may_have_more = true;
         std::optional<Time> next_due;
         Time ripened_at{};
+        std::size_t fetch = 1;   ///< messages to ask for at a time
         std::size_t window = 1;  ///< messages that a handler gets at a time
         bool running = false;
         bool lost = false;
@@ -146,6 +147,7 @@ private:
     void conclude_run(const HeldPtr& held, Ended ended);
     Ended call(Held& held, std::vector<detail::Arrived>& slice);
     Ended call_in_transaction(Held& held, const std::vector<detail::Arrived>& slice);
+    static void note_fetch(Held& held, const store::Advance& advance);
     std::vector<detail::Arrived> arrivals(Held& held, Time now);
     void set_wake(Time at) {
         const std::lock_guard lock{mutex_};

@@ -86,6 +86,7 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
             place->retry_at = taken.retry_at;
             place->stopped = taken.stopped.has_value();
             // What somebody else has begun may be what ended him.
+            place->fetch = channel.options.batch;
             place->window = taken.batch.empty() ? channel.options.batch : 1;
         }
         for (const auto index : got.held) {

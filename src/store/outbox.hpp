@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -77,6 +78,8 @@ struct Advance {
     bool stopped = false;              ///< until somebody has it go on
     bool ripen = false;                ///< those that were for later and are due come, too
     std::size_t fetch = 0;             ///< so many more get numbers, and count as begun
+    /// No more of them once their payloads have so many bytes.
+    std::size_t fetch_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 struct Advanced {

@@ -105,6 +105,25 @@ TEST_P(Outboxes, KeepWhatIsLeftOfABatchBeforeWhatIsNew) {
     EXPECT_EQ(owned[0].attempts, 2);
 }
 
+TEST_P(Outboxes, FetchNoMoreOnceTheyHaveEnoughBytes) {
+    store->outbox().declare("news", 1);
+    const std::string large(3000, 'x');
+    for (const auto& text : {large, large, large, std::string{"a"}, std::string{"b"}})
+        publish(message(text));
+    own(open_session());
+    const auto fetch = [&](std::size_t bytes, std::vector<std::int64_t> done = {}) {
+        return advance({.done = std::move(done), .fetch = 10, .fetch_bytes = bytes}).fetched;
+    };
+    auto got = fetch(1);
+    EXPECT_THAT(texts(got), ElementsAre(large)) << "one in any case";
+    got = fetch(6000, positions(got));
+    EXPECT_THAT(texts(got), ElementsAre(large, large));
+    const auto more = advance({.left = positions(got), .fetch = 10, .fetch_bytes = 1}).fetched;
+    EXPECT_THAT(texts(more), ElementsAre("a")) << "what is left does not count";
+    got.insert(got.end(), more.begin(), more.end());
+    EXPECT_THAT(texts(fetch(6000, positions(got))), ElementsAre("b"));
+}
+
 TEST_P(Outboxes, BelongToOneSessionAtATime) {
     store->outbox().declare("news", 4);
     const auto first = open_session();

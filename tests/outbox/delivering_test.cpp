@@ -196,6 +196,23 @@ TEST_P(Messages, CanBeTakenInBatches) {
     EXPECT_EQ(engine->dead_messages()[0].reason, "not this one");
 }
 
+TEST_P(Messages, AreTakenInBatchesOfSoManyBytes) {
+    std::vector<std::size_t> sizes;
+    engine->subscribe("notes",
+                      [&](Batch<Note>& batch) {
+                          sizes.push_back(batch.size());
+                          while (const auto note = batch.next()) seen.push_back(note->text);
+                      },
+                      {.partitions = 1, .batch_bytes = 1000});
+    std::vector<std::string> texts(5, std::string(400, 'x'));
+    for (const char* text : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"})
+        texts.emplace_back(text);
+    for (const auto& text : texts) engine->publish("notes", Note{text});
+    engine->run_until_idle();
+    EXPECT_EQ(seen, texts);
+    EXPECT_THAT(sizes, ElementsAre(3u, 6u, 6u)) << "then twice as many are asked for";
+}
+
 TEST_P(Messages, OfABatchThatWereAcknowledgedDoNotComeAgain) {
     int failures = 1;
     engine->subscribe("notes",
@@ -232,6 +249,12 @@ TEST_P(Messages, PublishedTogetherAreAllThereOrNone) {
 }
 
 TEST_P(Messages, AreRefusedWithAReason) {
+    const auto subscribe = [&](SubscribeOptions options) {
+        return std::string{
+            error_of([&] { engine->subscribe("notes", [](const Note&) {}, options); }).what()};
+    };
+    EXPECT_THAT(subscribe({.batch = 0}), HasSubstr("at least one message"));
+    EXPECT_THAT(subscribe({.batch_bytes = 0}), HasSubstr("at least one byte"));
     EXPECT_THAT(error_of([&] { engine->publish("", Note{}); }).what(), HasSubstr("channel"));
     EXPECT_THAT(error_of([&] { engine->publish("pawl.inbox.x", Note{}); }).what(),
                 HasSubstr("pawl's own"));

@@ -149,6 +149,7 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
         row.error = one.error;
         row.stopped = one.stopped;
         if (one.fetch == 0) continue;
+        std::size_t bytes = 0;
         for (auto& [position, message] : state_.messages) {
             if (!is_in(message, one.partition)) continue;
             if (message.deliver_after && !(one.ripen && *message.deliver_after <= now)) continue;
@@ -156,6 +157,8 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
             message.deliver_after.reset();
             if (answer.fetched.size() == one.fetch || std::ranges::count(one.left, position) > 0)
                 continue;
+            if (bytes >= one.fetch_bytes) continue;
+            bytes += message.payload.bytes.size();
             answer.fetched.push_back(message);
             row.batch.push_back(position);
         }

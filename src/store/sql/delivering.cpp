@@ -6,6 +6,7 @@
 #include <deque>
 #include <pawl/error.hpp>
 
+#include "store/sql/cursor.hpp"
 #include "store/sql/records.hpp"
 #include "store/sql/transacting.hpp"
 
@@ -283,18 +284,22 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
             if (all[i].ripen) ripe.add({refs[i], all[i].partition.index, now});
             // Those that are left are among what is found.
             wanted.add({refs[i], all[i].partition.index,
-                        static_cast<std::int64_t>(all[i].fetch + all[i].left.size())});
+                        static_cast<std::int64_t>(all[i].fetch + all[i].left.size()),
+                        all[i].left.empty() ? limit_of(all[i].fetch_bytes) : no_limit});
         }
         connection.post(sql_.dead_messages.bury, progress.buried);
         connection.post(sql_.messages.remove, progress.done);
         connection.post(sql_.messages.ripen, ripe);
+        std::vector<std::size_t> bytes(wants.size());
         connection.query(sql_.messages.next, wanted, [&](std::size_t key, const Row& row) {
             const Advance& one = all[wants[key]];
             auto& fetched = answers[wants[key]].fetched;
             if (fetched.size() == one.fetch || std::ranges::count(one.left, row.number(0)) > 0)
                 return;
+            if (bytes[key] >= one.fetch_bytes) return;
             fetched.push_back(read_message(row));
             fetched.back().channel = one.partition.channel;
+            bytes[key] += fetched.back().payload.bytes.size();
         });
         for (std::size_t i = 0; i < all.size(); ++i)
             if (held[i]) progress.move(refs[i], all[i], answers[i].fetched);

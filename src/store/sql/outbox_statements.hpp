@@ -78,7 +78,7 @@ inline constexpr Statements::Messages standard_messages{
         "SELECT m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, m.recipient, "
         "m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, m.trace, "
         "m.payload, m.id, m.part FROM pawl_message m WHERE m.channel = $1 AND m.part = $2 "
-        "AND m.due_at = 0 ORDER BY m.position LIMIT $3",
+        "AND m.due_at = 0 AND $4 > 0 ORDER BY m.position LIMIT $3",
     .rows =
         "SELECT m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, m.recipient, "
         "m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, m.trace, "

@@ -182,7 +182,9 @@ struct Statements {
         /// Where `add` takes long to find the partition: the same with (channel, part, part, ...).
         std::optional<Statement> add_placed;
         Statement page;
-        Statement next;       ///< bulk (channel, part, limit): those that are due, in order
+        /// bulk (channel, part, limit, bytes): those that are due, in order. Where they are all
+        /// read before the first is seen, no more once their payloads have so many bytes.
+        Statement next;
         Statement rows;       ///< bulk (position)
         Statement remove;     ///< bulk (position)
         Statement ripen;      ///< bulk (channel, part, now): those that became due count from then

@@ -114,10 +114,12 @@ inline constexpr Statements::Messages messages{
         "SELECT k.ord, m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, "
         "m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, "
         "m.trace, m.payload, m.id, m.part "
-        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) WITH ORDINALITY AS k "
-        "(channel, part, most, ord) CROSS JOIN LATERAL (SELECT * FROM pawl_message m "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[]) WITH ORDINALITY "
+        "AS k (channel, part, most, bytes, ord) CROSS JOIN LATERAL (SELECT * FROM (SELECT *, "
+        "sum(octet_length(payload)) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - "
+        "octet_length(payload) AS earlier FROM (SELECT * FROM pawl_message m "
         "WHERE m.channel = k.channel AND m.part = k.part AND m.due_at = 0 ORDER BY m.position "
-        "LIMIT k.most) AS m ORDER BY k.ord, m.position",
+        "LIMIT k.most) AS m) AS m WHERE earlier < k.bytes) AS m ORDER BY k.ord, m.position",
     .rows =
         "SELECT k.ord, m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, "
         "m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, "
