@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <mutex>
+
 #include "faults/load.hpp"
 #include "faults/proxy.hpp"
 
@@ -137,6 +140,51 @@ TEST_P(Network, ThatLosesAnswersToCommitsDoesTransactionsOnce) {
     proxy->cut_commits(0);
     EXPECT_EQ(server->ask("SELECT count(*) FROM booked"), std::to_string(runs));
     EXPECT_EQ(server->ask("SELECT count(DISTINCT id) FROM booked"), std::to_string(runs));
+}
+
+// Also what is delivered before it is known whether it was published.
+TEST_P(Network, ThatLosesAnswersToCommitsPublishesOnceWhatHasAKey) {
+    constexpr int messages = 200;
+    std::mutex mutex;
+    std::map<int, int> count;
+    Engine consumer{server->url(), {}};
+    consumer.subscribe("notes", [&](int number) {
+        const std::lock_guard lock{mutex};
+        ++count[number];
+    });
+    consumer.start();
+    Engine producer{url(), {}};
+    proxy->cut_commits(3);
+    for (int i = 0; i < messages; ++i) {
+        const PublishOptions once{.key = "k", .once = std::to_string(i)};
+        EXPECT_TRUE(crash::await(
+            [&] {
+                try {
+                    producer.publish("notes", i, once);
+                    return true;
+                } catch (const Error&) {
+                    return false;
+                }
+            },
+            60s));
+    }
+    EXPECT_GE(proxy->commits_cut(), 30u);
+    proxy->cut_commits(0);
+    ASSERT_TRUE(crash::await(
+        [&] {
+            const std::lock_guard lock{mutex};
+            return count.size() == messages;
+        },
+        60s));
+    producer.publish("notes", messages, {.key = "k"});
+    ASSERT_TRUE(crash::await(
+        [&] {
+            const std::lock_guard lock{mutex};
+            return count.contains(messages);
+        },
+        60s));
+    const std::lock_guard lock{mutex};
+    for (const auto& [number, times] : count) EXPECT_EQ(times, 1) << number;
 }
 
 // Each verb says what it did, or that it could not find out.

@@ -255,13 +255,21 @@ bool Group::has_settled(const Commit& commit) const {
 }
 
 // By any of them: the first may have been dropped as the second of its kind, or be delivered. What
-// was delivered meanwhile altogether is not seen, and is published again: at least once.
+// was delivered meanwhile altogether is known by a key that keeps it from being there twice;
+// without one it is not seen, and is published again: at least once.
 bool Group::has_published(const Commit& commit) {
     if (!commit.settlements.empty()) return false;
     bool found = false;
+    const auto find = [&](Statement statement, std::initializer_list<Value> key) {
+        connection_->query(statement, key, [&](const Row&) { found = true; });
+    };
     for (const auto& message : commit.messages) {
-        connection_->query(sql_.messages.find, {bytes(message.id)},
-                           [&](const Row&) { found = true; });
+        const Value id = bytes(message.id);
+        find(sql_.messages.find, {id});
+        find(sql_.dead_messages.find, {id});
+        const auto channel = words_.find(*connection_, message.channel);
+        if (channel && !message.once.empty())
+            find(sql_.once.find, {*channel, bytes(message.once), id});
         if (found) return true;
     }
     return false;

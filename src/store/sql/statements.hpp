@@ -209,6 +209,7 @@ struct Statements {
         /// bulk (scope, id, at, until, token): the token of whoever was first, and whose time is
         /// not over. Waits for those who have not decided yet.
         Statement take;
+        Statement find;    ///< (scope, id, token): something where this token was the first
         Statement vacuum;  ///< (until, limit)
     } once;
 

@@ -214,6 +214,9 @@ inline constexpr Statements::Once once{
         "until = CASE WHEN o.until <= excluded.at THEN excluded.until ELSE o.until END "
         "RETURNING scope, id, token) "
         "SELECT k.ord, t.token FROM k JOIN t ON t.scope = k.scope AND t.id = k.id",
+    .find =
+        "SELECT 1 FROM pawl_once WHERE scope = $1::bigint AND id = $2::bytea "
+        "AND token = $3::bytea",
     // Locked when they are chosen: one that is taken again meanwhile is as good as new.
     .vacuum =
         "DELETE FROM pawl_once WHERE ctid = ANY (ARRAY(SELECT ctid FROM pawl_once "
