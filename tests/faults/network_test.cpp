@@ -142,6 +142,38 @@ TEST_P(Network, ThatLosesAnswersToCommitsDoesTransactionsOnce) {
     EXPECT_EQ(server->ask("SELECT count(DISTINCT id) FROM booked"), std::to_string(runs));
 }
 
+TEST_P(Network, ThatLosesAnswersToCommitsSignalsOnce) {
+    constexpr int signals = 100;
+    Engine engine{url(), {}};
+    auto function = engine.add("gather", [](Context& ctx) {
+        std::vector<int> numbers;
+        while (numbers.empty() || numbers.back() != signals)
+            numbers.push_back(*ctx.wait<int>("number", 1h));
+        return numbers;
+    });
+    engine.start();
+    auto run = function.start("r");
+    proxy->cut_commits(3);
+    std::vector<int> sent;
+    for (int i = 0; i < signals; ++i) {
+        try {
+            run.signal("number", i);
+            sent.push_back(i);
+        } catch (const Error&) {
+            // In doubt.
+        }
+    }
+    EXPECT_GE(proxy->commits_cut(), 20u);
+    proxy->cut_commits(0);
+    run.signal("number", signals);
+    sent.push_back(signals);
+    const auto heard = run.result(60s);
+    ASSERT_TRUE(heard);
+    std::map<int, int> times;
+    for (const int number : *heard) ++times[number];
+    for (const int number : sent) EXPECT_EQ(times[number], 1) << number;
+}
+
 // Also what is delivered before it is known whether it was published.
 TEST_P(Network, ThatLosesAnswersToCommitsPublishesOnceWhatHasAKey) {
     constexpr int messages = 200;
