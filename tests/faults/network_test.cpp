@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "crash/workflows.hpp"
 #include "faults/load.hpp"
 #include "faults/proxy.hpp"
 
@@ -253,6 +254,35 @@ TEST_P(Network, ThatLosesAnswersToCommitsHidesNoVerbOnDeadMessages) {
             continue;
         if (i % 3 == 1) says("resolve", [&] { return engine.resolve_dead_messages({number}); });
         if (i % 3 == 2) says("discard", [&] { return engine.discard_dead_messages({number}); });
+    }
+    EXPECT_GE(proxy->commits_cut(), 10u);
+    proxy->cut_commits(0);
+}
+
+// Nor does one take effect on more letters than it was asked for.
+TEST_P(Network, ThatLosesAnswersToCommitsHidesNoVerbOnDeadLetters) {
+    constexpr int letters = 80;
+    Engine engine{url(), {}};
+    auto accounts = engine.add<crash::Account>(
+        "account", pawl::Handlers{[](const crash::Account::Notify&) { throw Permanent{"no"}; }});
+    for (int i = 0; i < letters; ++i)
+        accounts.send("a", crash::Account::Add{.amount = 1, .tag = "t", .delay = 3'600'000});
+    engine.run_until_idle();
+    Engine onlooker{server->url(), {}};
+    ASSERT_EQ(onlooker.count_dead_letters(), letters);
+    proxy->cut_commits(3);
+    for (int i = 0; i < letters / 2; ++i) {
+        const bool discards = i % 2 == 0;
+        const auto before = onlooker.count_dead_letters();
+        std::int64_t count = 0;
+        try {
+            count = discards ? engine.discard_dead_letters({.limit = 1})
+                             : engine.retry_dead_letters({.limit = 1});
+        } catch (const Error&) {
+            continue;
+        }
+        EXPECT_EQ(count, 1) << (discards ? "discard" : "retry");
+        EXPECT_EQ(onlooker.count_dead_letters(), before - 1) << (discards ? "discard" : "retry");
     }
     EXPECT_GE(proxy->commits_cut(), 10u);
     proxy->cut_commits(0);

@@ -85,16 +85,29 @@ std::int64_t Retaining::count_dead_letters(const DeadLetterFilter& filter) {
     });
 }
 
+// A try whose answer was lost may have taken effect: as many as it counted are gone then, and it
+// must not take the next ones.
+bool Retaining::has_happened(Connection& connection, const Try& earlier) {
+    if (earlier.count == 0) return false;
+    const auto left =
+        find(connection, {.items = earlier.looked_at, .limit = earlier.looked_at.size()});
+    return earlier.count == static_cast<std::int64_t>(earlier.looked_at.size() - left.size());
+}
+
 // Those whose key is taken again stay dead and don't count, so there may be more to look at.
 std::int64_t Retaining::retry_dead_letters(const DeadLetterFilter& filter) {
+    Try last;
     const auto revived = in_write(database_, Purpose::group, [&](Connection& connection) {
-        std::int64_t count = 0;
+        if (has_happened(connection, last)) return last.count;
+        last = {};
+        auto& count = last.count;
         auto rest = filter;
         while (count < limit_of(filter.limit)) {
             rest.limit = std::min(batch, filter.limit - static_cast<std::size_t>(count));
             const auto letters = find(connection, rest);
             if (letters.empty()) break;
             rest.after = letters.back().item.id;
+            for (const auto& letter : letters) last.looked_at.push_back(letter.item.id);
             count += revive(connection, letters, rest.limit);
         }
         return count;
@@ -124,13 +137,19 @@ std::int64_t Retaining::revive(Connection& connection, const std::vector<DeadLet
 }
 
 std::int64_t Retaining::discard_dead_letters(const DeadLetterFilter& filter) {
+    Try last;
     return in_write(database_, Purpose::group, [&](Connection& connection) {
+        if (has_happened(connection, last)) return last.count;
+        last = {};
         Rows keys;
-        for (const auto& letter : find(connection, filter)) keys.add({letter.item.id});
+        for (const auto& letter : find(connection, filter)) {
+            last.looked_at.push_back(letter.item.id);
+            keys.add({letter.item.id});
+        }
         lock(connection, keys);
         connection.run(sql_.failures.remove, keys);
-        const auto discarded = connection.run(sql_.dead_letters.remove, keys);
-        return discarded;
+        last.count = connection.run(sql_.dead_letters.remove, keys);
+        return last.count;
     });
 }
 

@@ -20,6 +20,11 @@ public:
     Vacuumed vacuum(const VacuumRequest& request);
 
 private:
+    struct Try {
+        std::vector<ItemId> looked_at;
+        std::int64_t count = 0;  ///< that it removed, if it took effect
+    };
+    bool has_happened(Connection& connection, const Try& earlier);
     /// Oldest id first, without their failures.
     std::vector<DeadLetter> find(Connection& connection, const DeadLetterFilter& filter);
     void lock(Connection& connection, const Rows& letters);
