@@ -105,6 +105,11 @@ struct ChildEnded {
     std::string error;
 };
 
+/// There is mail that was not counted: it was left while the run was a dead letter.
+struct MailLeft {
+    static constexpr auto tag = "pawl.mail_left";
+};
+
 /// Which branch of an `any` was first; its call is that of the first branch.
 struct Won {
     static constexpr auto tag = "pawl.won";

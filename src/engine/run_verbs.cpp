@@ -35,7 +35,7 @@ std::optional<records::Finished> Runs::wait(const store::InstanceName& run, Dura
 
 bool Runs::terminate(const store::InstanceName& run, const std::string& reason) {
     check_not_in_transaction(parts_.store, "the end of a run");
-    for (bool parent_gone = false;;) {
+    for (auto parent_is = ParentIs::there;;) {
         const auto tail = std::move(parts_.store.tails({&run, 1}).front());
         if (!tail.row || tail.row->finished_at) return false;
         const records::Finished finished{.status = name(RunStatus::terminated), .error = reason};
@@ -50,11 +50,14 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
         append.status = static_cast<std::int32_t>(RunStatus::terminated);
         const auto first = parts_.store.journal(run, 0, 1);
         const auto started = json::decode<records::Started>(first.front().event.payload.bytes);
-        const bool has_parent = started.parent && started.parent->call != 0 && !parent_gone;
-        if (has_parent) {
+        const bool has_parent = started.parent && started.parent->call != 0;
+        const store::InstanceName parent =
+            has_parent ? store::InstanceName{started.parent->type, started.parent->id}
+                       : store::InstanceName{};
+        if (has_parent && parent_is != ParentIs::gone) {
             auto& news = commit.inbox.emplace_back();
-            news.to = {started.parent->type, started.parent->id};
-            news.to_run = true;
+            news.to = parent;
+            news.to_run = parent_is == ParentIs::there;
             news.urgent = true;
             news.name = records::ChildEnded::tag;
             news.payload.bytes = json::encode(records::ChildEnded{
@@ -62,11 +65,23 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
         }
         const auto answer = commit_and_wait(parts_.lanes, commit, [] { return false; });
         if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
-        parent_gone = answer.fate == store::Fate::no_run;
+        if (answer.fate == store::Fate::no_run) parent_is = without_run(parts_.store, parent);
         if (answer.fate != store::Fate::committed) continue;  // it went on meanwhile
         waiters_.left(run, &finished);
+        if (parent_is == ParentIs::dead_letter) say_that_mail_was_left(parent);
         if (has_parent) parts_.dispatcher.want();
         return true;
+    }
+}
+
+// It may have been retried, and have read its mail, just before the news was left there. Then this
+// is counted, and it reads again; while it is dead there is nobody to be told.
+void Runs::say_that_mail_was_left(const store::InstanceName& run) {
+    try {
+        mail(run, records::MailLeft::tag, "{}");
+    } catch (const Error& e) {
+        log(LogLevel::warning, fmt::format("run \"{}\" of \"{}\" may hear late of a child: {}",
+                                           run.id, run.type, e.what()));
     }
 }
 

@@ -85,6 +85,11 @@ store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit& commit,
     }
 }
 
+ParentIs without_run(store::Store& store, const store::InstanceName& parent) {
+    const auto tail = std::move(store.tails({&parent, 1}).front());
+    return tail.row && !tail.row->finished_at ? ParentIs::dead_letter : ParentIs::gone;
+}
+
 RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal,
                      store::Version version)
     : parts_(std::move(parts)),
@@ -190,7 +195,7 @@ RunWriter::Written RunWriter::note(const store::Answer& answer, store::Commit& c
             read_mail();
             return Written::mail;
         case store::Fate::no_run:
-            parent_gone_ = true;
+            parent_is_ = without_run(parts_.store, parent_name());
             return Written::mail;
         case store::Fate::failed:
             try {
@@ -230,14 +235,14 @@ RunWriter::Written RunWriter::finish(const records::Finished& finished, RunStatu
 
 std::optional<store::InboxRow> RunWriter::news_for_parent(const records::Finished& finished) const {
     const auto& parent = journal_.started().parent;
-    if (!parent || parent->call == 0 || parent_gone_) return std::nullopt;
+    if (!parent || parent->call == 0 || parent_is_ == ParentIs::gone) return std::nullopt;
     const records::ChildEnded ended{.call = parent->call,
                                     .status = finished.status,
                                     .result = finished.result,
                                     .error = finished.error};
     store::InboxRow row;
-    row.to = {parent->type, parent->id};
-    row.to_run = true;
+    row.to = parent_name();
+    row.to_run = parent_is_ == ParentIs::there;
     row.urgent = finished.status != records::succeeded;
     row.name = records::ChildEnded::tag;
     row.payload.bytes = json::encode(ended);

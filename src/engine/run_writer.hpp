@@ -26,6 +26,15 @@ store::Event entry_of(std::string name, std::string bytes, const Clock& clock,
 store::Answer commit_and_wait(CommitterLanes& lanes, store::Commit& commit,
                               const std::function<bool()>& patience);
 
+/// How a parent can be told that its child has ended.
+enum class ParentIs : std::uint8_t {
+    there,
+    dead_letter,  ///< nobody counts its mail, but it reads all of it when it is retried
+    gone,
+};
+/// What one is that has no run item.
+ParentIs without_run(store::Store& store, const store::InstanceName& parent);
+
 /// Used by the thread that executes the run.
 class RunWriter {
 public:
@@ -75,6 +84,8 @@ public:
     Written suspend(const store::Wake& wake, RunStatus status);
     /// And ends the run. `parent` gets to know of it, if it is still there.
     Written finish(const records::Finished& finished, RunStatus status);
+    /// Whether it was told by mail that nobody counted.
+    bool left_mail() const { return parent_is_ == ParentIs::dead_letter; }
 
     /// What undoes a run is written however long its journal is.
     void lift_limit() { parts_.journal_limit = std::numeric_limits<std::int64_t>::max(); }
@@ -93,6 +104,9 @@ private:
     bool is_known_signal(const store::InboxRow& row) const;
     Written note(const store::Answer& answer, store::Commit& commit);
     void take_back(store::Commit& commit);
+    store::InstanceName parent_name() const {
+        return {journal_.started().parent->type, journal_.started().parent->id};
+    }
     std::optional<store::InboxRow> news_for_parent(const records::Finished& finished) const;
 
     Parts parts_;
@@ -107,7 +121,7 @@ private:
     const bool failed_before_;
     bool warned_ = false;
     bool must_write_ = false;
-    bool parent_gone_ = false;
+    ParentIs parent_is_ = ParentIs::there;
     std::vector<store::Event> pending_;
     std::size_t handed_over_ = 0;      ///< so many of them to the Commit under way
     std::vector<std::int64_t> taken_;  ///< positions of mail that pending entries hold

@@ -464,7 +464,9 @@ bool Runs::finish(const HeldPtr& held, RunExecution& execution, RunWriter& write
     }
     waiters_.left(held->item.instance, &finished);
     parts_.dispatcher.done(held);
-    if (writer.journal().started().parent) parts_.dispatcher.want();
+    const auto& parent = writer.journal().started().parent;
+    if (writer.left_mail()) say_that_mail_was_left({parent->type, parent->id});
+    if (parent) parts_.dispatcher.want();
     return true;
 }
 

@@ -132,6 +132,7 @@ private:
     bool finish(const HeldPtr& held, RunExecution& execution, RunWriter& writer,
                 records::Finished finished, RunStatus status);
     void put_off(const HeldPtr& held, const std::string& why);
+    void say_that_mail_was_left(const store::InstanceName& run);
     void log(LogLevel level, const std::string& text) const {
         if (options_.log) options_.log(level, text);
     }

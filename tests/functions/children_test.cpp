@@ -1,6 +1,7 @@
 // Children: called, spawned, fanned out, cancelled with their parent.
 #include <set>
 
+#include "base/points.hpp"
 #include "engine/fixture.hpp"
 
 namespace pawl::engine_test {
@@ -162,6 +163,94 @@ TEST_P(Children, WithAnIdThatIsTakenFail) {
     auto run = parent.start("p");
     engine->run_until_idle();
     EXPECT_EQ(run.result(0s), "there is a run \"taken\" of \"child\" that is not this child");
+}
+
+class SharedChildren : public SharedEngineTest {
+protected:
+    /// As the engine does with a run that has ended its process too often.
+    void bury(const std::string& type, const std::string& id) {
+        auto store = open_store();
+        const auto session = store->open_session({.lease = 1h, .owner = "test"});
+        const store::Claim claim{.session = session, .fence = 1'000'000};
+        const auto claimed =
+            store->claim({.claim = claim,
+                          .interests = {{.line = {store::ItemKind::run, type, "1"}, .limit = 9}},
+                          .limit = 9});
+        ASSERT_EQ(claimed.items.size(), 1u);
+        ASSERT_EQ(claimed.items.front().instance.id, id);
+        store::Commit commit;
+        commit.settlements.push_back({.item = claimed.items.front().id,
+                                      .fence = claim.fence,
+                                      .verdict = store::Verdict::bury,
+                                      .reason = "it ended its process 3 times"});
+        store::Answer answer;
+        store->commit({&commit, 1}, {&answer, 1});
+        ASSERT_EQ(answer.fate, store::Fate::committed);
+        store->close_session(session);
+    }
+    static std::string outcome(Context& ctx, const Function<std::monostate, int>& child) {
+        try {
+            return "it came to " + std::to_string(ctx.call(child, "c"));
+        } catch (const ChildFailed& e) {
+            return e.status();
+        }
+    }
+    static int an_hour(Context& ctx) {
+        ctx.sleep(1h);
+        return 7;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedChildren, shared_stores(), name_of);
+
+TEST_P(SharedChildren, ThatEndWhileTheirParentIsADeadLetterAreHeardOfWhenItIsRetried) {
+    for (const bool is_terminated : {false, true}) {
+        auto engine = open();
+        const std::string id = is_terminated ? "p-2" : "p-1";
+        auto child = engine->add(is_terminated ? "child 2" : "child 1", an_hour);
+        auto parent = engine->add("parent", [&](Context& ctx) { return outcome(ctx, child); });
+        auto run = parent.start(id);
+        engine->run_until_idle();
+        run.signal("to be claimed", 1);
+        bury("parent", id);
+        if (is_terminated) child.run("c").terminate("out of order");
+        advance(*engine, 1h);
+        EXPECT_NE(child.run("c").status(), RunStatus::suspended);
+        EXPECT_FALSE(run.result(0s));
+        EXPECT_EQ(engine->retry_dead_letters({}), 1);
+        engine->run_until_idle();
+        EXPECT_EQ(run.result(0s), is_terminated ? "terminated" : "it came to 7");
+    }
+}
+
+TEST_P(SharedChildren, AreHeardOfByAParentThatIsRetriedWhileTheyEnd) {
+    std::function<void()> before_commit;
+    auto o = options();
+    o.test.at_point = [&](std::string_view point) {
+        if (point == base::points::commit_before && before_commit) before_commit();
+    };
+    auto engine = open(o);
+    auto child = engine->add("child", an_hour);
+    auto other = open();
+    const auto known = other->add("child", an_hour);
+    auto parent = other->add("parent", [&](Context& ctx) { return outcome(ctx, known); });
+    auto run = parent.start("p");
+    other->run_until_idle();
+    run.signal("to be claimed", 1);
+    bury("parent", "p");
+    // First the child finds its parent dead; before it leaves its news there, the parent is alive
+    // and has read its mail.
+    int commits = 0;
+    before_commit = [&] {
+        if (++commits != 2) return;
+        EXPECT_EQ(other->retry_dead_letters({}), 1);
+        other->run_until_idle();
+        EXPECT_EQ(run.status(), RunStatus::suspended);
+    };
+    advance(*engine, 1h);
+    EXPECT_GT(commits, 1);
+    EXPECT_EQ(child.run("c").result(0s), 7);
+    other->run_until_idle();
+    EXPECT_EQ(run.result(0s), "it came to 7");
 }
 
 }  // namespace
