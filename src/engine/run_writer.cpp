@@ -45,6 +45,17 @@ bool may_pass(const std::exception_ptr& error) {
     }
 }
 
+/// What the store says of something that it will never take, as it is larger than it can write.
+std::optional<std::string> refusal(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& e) {
+        if (e.code() == Code::invalid) return e.what();
+    } catch (...) {
+    }
+    return std::nullopt;
+}
+
 store::Answer commit_once(Committer& lane, store::Commit& commit) {
     Awaited awaited;
     Job::Owned job = std::make_unique<AwaitedJob>(awaited, commit);
@@ -223,6 +234,11 @@ RunWriter::Written RunWriter::suspend(const store::Wake& wake, RunStatus status)
 }
 
 RunWriter::Written RunWriter::finish(const records::Finished& finished, RunStatus status) {
+    if (const auto size = finished.result.text.size(); size > parts_.payload_limit)
+        throw Error{Code::invalid,
+                    fmt::format("the result of run \"{}\" of \"{}\" has {} bytes, the limit is {} "
+                                "(Options::payload_limit): keep it elsewhere and return where",
+                                instance_.id, instance_.type, size, parts_.payload_limit)};
     auto last =
         entry_of(records::Finished::tag, json::encode(finished), parts_.clock, parts_.random);
     auto commit = commit_of({.verdict = store::Verdict::ack}, status);
@@ -230,7 +246,17 @@ RunWriter::Written RunWriter::finish(const records::Finished& finished, RunStatu
     commit.append->events.push_back(std::move(last));
     commit.append->finished = true;
     if (auto news = news_for_parent(finished)) commit.inbox.push_back(std::move(*news));
-    return write(std::move(commit));
+    const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
+    if (answer.fate == store::Fate::failed && finished.status == records::succeeded)
+        if (const auto why = refusal(answer.error)) {
+            take_back(commit);
+            throw Error{
+                Code::invalid,
+                fmt::format("the result of run \"{}\" of \"{}\" has {} bytes and can't be "
+                            "written: {}",
+                            instance_.id, instance_.type, finished.result.text.size(), *why)};
+        }
+    return note(answer, commit);
 }
 
 std::optional<store::InboxRow> RunWriter::news_for_parent(const records::Finished& finished) const {

@@ -82,7 +82,8 @@ public:
     }
     /// And gives the claim back until `wake`.
     Written suspend(const store::Wake& wake, RunStatus status);
-    /// And ends the run. `parent` gets to know of it, if it is still there.
+    /// And ends the run. `parent` gets to know of it, if it is still there. Throws Error (invalid)
+    /// for a result that is too large; then nothing has changed.
     Written finish(const records::Finished& finished, RunStatus status);
     /// Whether it was told by mail that nobody counted.
     bool left_mail() const { return parent_is_ == ParentIs::dead_letter; }

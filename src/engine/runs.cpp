@@ -418,7 +418,13 @@ void Runs::conclude(const HeldPtr& held, RunExecution& execution, RunWriter& wri
                 const records::Finished finished{.status = engine::name(RunStatus::succeeded),
                                                  .result = json::Raw{*result},
                                                  .error = ""};
-                if (finish(held, execution, writer, finished, RunStatus::succeeded)) return;
+                try {
+                    if (finish(held, execution, writer, finished, RunStatus::succeeded)) return;
+                } catch (const Error& e) {
+                    if (e.code() != Code::invalid) throw;
+                    error = e.what();  // what can't be written can't be had by trying again
+                    result.reset();
+                }
             }
         }
         const bool ended = execution.flow() == Flow::running ||

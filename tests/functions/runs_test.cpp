@@ -317,6 +317,56 @@ TEST_P(Runs, ThatArePausedAndThenCancelledAreUndone) {
     EXPECT_TRUE(undone);
 }
 
+TEST_P(Runs, ThatReturnMoreThanTheLimitFailAndAreUndone) {
+    auto o = options();
+    o.payload_limit = 1000;
+    auto small = open(o);
+    int undone = 0;
+    auto function = small->add("big", [&](Context& ctx, int size) {
+        ctx.compensate("undo", [&] { ++undone; });
+        return std::string(static_cast<std::size_t>(size), 'x');
+    });
+    auto parent = small->add("parent", [&](Context& ctx) {
+        try {
+            return ctx.call(function, "child", 5000);
+        } catch (const ChildFailed& e) {
+            return e.status();
+        }
+    });
+    auto fits = function.start("fits", 900);
+    auto run = function.start("r", 999);
+    auto called = parent.start("p");
+    small->run_until_idle();
+    EXPECT_EQ(fits.result(0s), std::string(900, 'x'));
+    const auto failure = failure_of(run);
+    EXPECT_EQ(failure.status(), RunStatus::failed);
+    EXPECT_THAT(failure.reason(),
+                HasSubstr("the result of run \"r\" of \"big\" has 1001 bytes, the "
+                          "limit is 1000 (Options::payload_limit)"));
+    EXPECT_EQ(called.result(0s), "failed");
+    EXPECT_EQ(undone, 2);
+}
+
+TEST_P(Runs, ThatReturnMoreThanTheServerTakesFail) {
+    if (GetParam() != "mariadb") GTEST_SKIP() << "it takes whatever fits into memory";
+    auto o = options();
+    o.payload_limit = 64 * 1024 * 1024;
+    auto large = open(o);
+    int executions = 0;
+    auto function = large->add("big", [&](Context& ctx) {
+        // A run that is given back for ever would be seen here, and not as a test that hangs.
+        if (++executions > 3) throw std::runtime_error("again and again");
+        ctx.step("s", [] {});
+        return std::string(20 * 1024 * 1024, 'x');  // max_allowed_packet is 16 MiB
+    });
+    auto run = function.start("r");
+    large->run_until_idle();
+    const auto reason = failure_of(run).reason();
+    EXPECT_THAT(reason, HasSubstr("the result of run \"r\" of \"big\" has 20971522 bytes"));
+    EXPECT_THAT(reason, HasSubstr("max_allowed_packet"));
+    EXPECT_EQ(executions, 1);
+}
+
 TEST_P(Runs, AreListedByTypeAndStatus) {
     auto function = engine->add("f", [](Context& ctx, bool fail) {
         if (fail) ctx.step("s", [] { throw Permanent("no"); });
