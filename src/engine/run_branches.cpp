@@ -49,7 +49,7 @@ detail::Gathered RunExecution::gather_once(std::vector<Branch> branches, detail:
     for (auto& branch : branches) {
         check(branch);
         auto& wait = waits.emplace_back();
-        wait.call = next_call(kind_of(branch.kind), branch.name);
+        wait.call = next_call(kind_of(branch.kind), branch.name, branch.child);
         wait.branch = std::move(branch);
     }
     if (how == detail::Gathering::any) return run_any(waits);

@@ -60,20 +60,30 @@ void RunExecution::enter() {
     if (flow_ != Flow::running) unwind(flow_);
 }
 
-int RunExecution::next_call(Kind kind, std::string_view name) {
-    check_recorded(++calls_, kind, name);
+int RunExecution::next_call(Kind kind, std::string_view name, std::string_view child) {
+    check_recorded(++calls_, kind, name, child);
     return calls_;
 }
 
-void RunExecution::check_recorded(int call, Kind kind, std::string_view name) {
+// What a restarted run was given of the old one are results of children that may be named after it.
+bool RunExecution::is_child(const RecordedCall& recorded, std::string_view child) const {
+    const bool restarted = !writer_.journal().started().restarted_from.empty();
+    return recorded.child == child || (restarted && recorded.ended);
+}
+
+void RunExecution::check_recorded(int call, Kind kind, std::string_view name,
+                                  std::string_view child) {
     const auto* recorded = writer_.journal().find(call);
-    if (!recorded || (recorded->kind == kind && recorded->name == name)) return;
-    const auto shown = [](Kind k, std::string_view n) {
+    if (!recorded || (recorded->kind == kind && recorded->name == name &&
+                      (kind != Kind::child || is_child(*recorded, child))))
+        return;
+    const auto shown = [](Kind k, std::string_view n, std::string_view id) {
+        if (k == Kind::child) return fmt::format("child \"{}\" of \"{}\"", id, n);
         return n.empty() ? fmt::format("a {}", engine::name(k))
                          : fmt::format("{} \"{}\"", engine::name(k), n);
     };
-    fail_mismatch(fmt::format("call {} is {}, recorded is {}", call, shown(kind, name),
-                              shown(recorded->kind, recorded->name)));
+    fail_mismatch(fmt::format("call {} is {}, recorded is {}", call, shown(kind, name, child),
+                              shown(recorded->kind, recorded->name, recorded->child)));
 }
 
 void RunExecution::check_end() {
@@ -126,7 +136,7 @@ void RunExecution::spawn(std::string_view type, std::string_view id, std::string
 void RunExecution::spawn_once(std::string_view type, std::string_view id, std::string input) {
     enter();
     base::check_id("id of a child", std::string{id});
-    const int call = next_call(Kind::child, type);
+    const int call = next_call(Kind::child, type, id);
     const auto* recorded = writer_.journal().find(call);
     if (recorded && recorded->started) return;
     begin_anew();

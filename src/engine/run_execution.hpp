@@ -140,8 +140,10 @@ private:
     void enter();
     [[noreturn]] void unwind(Flow flow);
     [[noreturn]] void fail_mismatch(const std::string& what);
-    int next_call(RecordedCall::Kind kind, std::string_view name);
-    void check_recorded(int call, RecordedCall::Kind kind, std::string_view name);
+    int next_call(RecordedCall::Kind kind, std::string_view name, std::string_view child = {});
+    void check_recorded(int call, RecordedCall::Kind kind, std::string_view name,
+                        std::string_view child = {});
+    bool is_child(const RecordedCall& recorded, std::string_view child) const;
     void begin_anew();
     void boundary();
     void make_durable();

@@ -114,6 +114,44 @@ TEST_P(Changes, ThatThrowBeforeTheEndOfTheJournalAreNamedAndUndoNothing) {
     EXPECT_TRUE(function.run("r").result(0s)) << "the next release mends it";
 }
 
+TEST_P(Changes, OfTheIdOfAChildAreNamedAndStartNothing) {
+    const auto shape = [](const auto& child, std::string called, std::string spawned) {
+        return [=](Context& ctx) {
+            ctx.spawn(child, spawned);
+            ctx.call(child, called);
+        };
+    };
+    const auto an_hour = [](Context& ctx) { ctx.sleep(1h); };
+    {
+        auto engine = open();
+        auto child = engine->add("child", an_hour);
+        engine->add("f", shape(child, "c", "s")).start("r");
+        engine->run_until_idle();
+    }
+    const auto refusal = [&](const std::string& called, const std::string& spawned) -> std::string {
+        clock.advance(1h);
+        errors.clear();
+        auto engine = open(logging());
+        auto child = engine->add("child", an_hour);
+        auto function = engine->add("f", shape(child, called, spawned));
+        engine->run_until_idle();
+        EXPECT_EQ(child.runs().runs.size(), 2u);
+        EXPECT_FALSE(function.run("r").result(0s));
+        return errors.empty() ? "none" : errors.front();
+    };
+    EXPECT_THAT(refusal("other", "s"),
+                HasSubstr("run \"r\" of \"f\": the journal does not fit the code: call 2 is child "
+                          "\"other\" of \"child\", recorded is child \"c\" of \"child\""));
+    EXPECT_THAT(refusal("c", "other"), HasSubstr("call 1 is child \"other\" of \"child\", recorded "
+                                                 "is child \"s\" of \"child\""));
+    clock.advance(1h);
+    auto engine = open();
+    auto child = engine->add("child", an_hour);
+    auto function = engine->add("f", shape(child, "c", "s"));
+    engine->run_until_idle();
+    EXPECT_TRUE(function.run("r").result(0s)) << "the next release mends it";
+}
+
 TEST_P(Changes, AreToldApartByTheirVersionInOneBinary) {
     std::vector<std::string> done;
     {

@@ -238,6 +238,20 @@ TEST_P(Runs, AreRestartedWithoutWaitingForTheChildrenOfTheOldOne) {
     EXPECT_TRUE(run.result(0s));
 }
 
+TEST_P(Runs, AreRestartedWithTheResultsOfChildrenThatAreNamedAfterTheOldOne) {
+    auto child = engine->add("child", [](Context&) { return 3; });
+    auto function = engine->add("f", [&](Context& ctx) {
+        const int n = ctx.call(child, "child of " + ctx.id());
+        return ctx.step("twice", [&] { return 2 * n; });
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    auto again = run.restart_from("twice", "r-2");
+    engine->run_until_idle();
+    EXPECT_EQ(again.result(0s), 6);
+    EXPECT_EQ(child.runs().runs.size(), 1u);
+}
+
 TEST_P(Runs, AreUndoneLastFirstWhenTheyFail) {
     std::vector<std::string> done;
     auto function = engine->add("f", [&](Context& ctx) {
