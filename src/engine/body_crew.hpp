@@ -61,6 +61,11 @@ public:
         const std::lock_guard lock{mutex_};
         return {std::exchange(done_, {}), running_ == 0 && next_ == count_};
     }
+    /// Whether nothing runs although something has not begun.
+    bool is_idle() {
+        const std::lock_guard lock{mutex_};
+        return running_ == 0 && next_ < count_;
+    }
     void wait_for(Duration timeout) { changed_.wait_for(timeout); }
 
 private:

@@ -15,6 +15,8 @@ namespace points = base::points;
 
 // How often an `any` that waits for a running body looks at its mail.
 constexpr Duration look_at_mail = std::chrono::milliseconds{100};
+// And how many looks in a row may find that nobody has come to help.
+constexpr int most_idle_looks = 3;
 
 }  // namespace
 
@@ -161,12 +163,14 @@ void RunExecution::run_until_first(Waits& waits, const std::vector<std::size_t>&
     for (std::size_t helper = 0; beside && helper < ready.size(); ++helper)
         beside = parts_.surroundings.run_beside([crew] { crew->work(); });
     bool stopping = false;
+    int idle_looks = 0;
     std::exception_ptr failure;  // kept until everybody has returned
     for (;;) {
+        bool worked = false;
         if (!beside && !stopping) {
             // There are no threads: one after the other, and the first that ends is it.
             in_body_ = &waits[ready.front()].branch.name;
-            crew->work_once();
+            worked = crew->work_once();
             in_body_ = nullptr;
         }
         auto news = crew->news();
@@ -190,7 +194,11 @@ void RunExecution::run_until_first(Waits& waits, const std::vector<std::size_t>&
             for (const auto at : ready) waits[at].stop.request_stop();
             continue;
         }
-        if (beside || stopping) crew->wait_for(look_at_mail);
+        if (worked) continue;
+        crew->wait_for(look_at_mail);
+        // This may be the only thread that the executor has.
+        idle_looks = crew->is_idle() ? idle_looks + 1 : 0;
+        if (idle_looks >= most_idle_looks) beside = false;
     }
     if (failure) std::rethrow_exception(failure);
 }

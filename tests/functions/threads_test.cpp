@@ -316,6 +316,47 @@ TEST_P(Threads, OfAnExecutorMayBeThoseThatAskIt) {
     EXPECT_TRUE(engine->stop());
 }
 
+TEST_P(Threads, OfAnExecutorMayBeOneAlsoForAnyOfSteps) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<Task> tasks;
+    bool over = false;
+    std::thread only{[&] {
+        for (std::unique_lock lock{mutex};;) {
+            changed.wait(lock, [&] { return over || !tasks.empty(); });
+            if (tasks.empty()) return;
+            Task task = std::move(tasks.front());
+            tasks.erase(tasks.begin());
+            lock.unlock();
+            task();
+            lock.lock();
+        }
+    }};
+    {
+        Options given;
+        given.executor = [&](Task task) {
+            const std::lock_guard lock{mutex};
+            tasks.push_back(std::move(task));
+            changed.notify_all();
+        };
+        auto engine = open(given);
+        auto function = engine->add("f", [](Context& ctx) {
+            auto first =
+                ctx.any(ctx.later("a", [] { return 1; }), ctx.later("b", [] { return 2; }));
+            return static_cast<int>(first.index());
+        });
+        engine->start();
+        EXPECT_EQ(function.start("r").result(patience), 0);
+        EXPECT_TRUE(engine->stop(patience));
+    }
+    {
+        const std::lock_guard lock{mutex};
+        over = true;
+        changed.notify_all();
+    }
+    only.join();
+}
+
 class SharedThreads : public SharedEngineTest {};
 INSTANTIATE_TEST_SUITE_P(Stores, SharedThreads, shared_stores(), name_of);
 
