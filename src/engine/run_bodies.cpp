@@ -164,6 +164,7 @@ void RunExecution::run_until_first(Waits& waits, const std::vector<std::size_t>&
         beside = parts_.surroundings.run_beside([crew] { crew->work(); });
     bool stopping = false;
     int idle_looks = 0;
+    bodies_run_ = true;
     std::exception_ptr failure;  // kept until everybody has returned
     for (;;) {
         bool worked = false;
@@ -200,6 +201,7 @@ void RunExecution::run_until_first(Waits& waits, const std::vector<std::size_t>&
         idle_looks = crew->is_idle() ? idle_looks + 1 : 0;
         if (idle_looks >= most_idle_looks) beside = false;
     }
+    bodies_run_ = false;
     if (failure) std::rethrow_exception(failure);
 }
 

@@ -109,6 +109,8 @@ void RunExecution::begin_anew() {
 
 // Where a run can be cancelled, paused, or given back because the engine stops.
 void RunExecution::boundary() {
+    // Somebody else could begin them anew before they have returned. There is a boundary behind it.
+    if (bodies_run_) return;
     const auto& journal = writer_.journal();
     if (journal.cancel_requested() && !compensating_) unwind(Flow::cancelled);
     while (journal.paused() && !(journal.cancel_requested() && !compensating_)) {

@@ -181,6 +181,7 @@ private:
     Flow flow_ = Flow::running;
     std::string mismatch_;
     const std::string* in_body_ = nullptr;  ///< the step whose body runs on the function's thread
+    bool bodies_run_ = false;  ///< beside this thread, of an `any`: the run can't be given back
     int calls_ = 0;
     std::uint64_t randoms_ = 0;
     bool compensating_ = false;

@@ -201,6 +201,42 @@ TEST_P(Threads, EndAnAnyByTimeWhileABodyRuns) {
     EXPECT_THAT(function.run("r").steps(), IsEmpty());
 }
 
+TEST_P(Threads, PauseARunOnlyWhenTheBodiesOfItsAnyHaveReturned) {
+    auto engine = open({});
+    struct Body {
+        bool begun = false;
+        bool asked = false;
+        bool may_return = false;
+    };
+    Watched<Body> body;
+    auto function = engine->add("f", [&](Context& ctx) {
+        auto first = ctx.any(
+            ctx.later("endless",
+                      [&](const Attempt& attempt) {
+                          const std::stop_callback on_stop{
+                              attempt.stop, [&] { body.change([](Body& b) { b.asked = true; }); }};
+                          body.change([](Body& b) { b.begun = true; });
+                          body.wait([](const Body& b) { return b.asked && b.may_return; });
+                          return 1;
+                      }),
+            ctx.later_wait<int>("enough"));
+        ctx.step("after", [] {});
+        return static_cast<int>(first.index());
+    });
+    engine->start();
+    auto run = function.start("r");
+    ASSERT_TRUE(body.wait([](const Body& b) { return b.begun; }));
+    run.pause();
+    run.signal("enough", 1);
+    ASSERT_TRUE(body.wait([](const Body& b) { return b.asked; }));
+    EXPECT_EQ(run.status(), RunStatus::running) << "somebody else could begin it anew";
+    body.change([](Body& b) { b.may_return = true; });
+    EXPECT_TRUE(eventually([&] { return run.status() == RunStatus::paused; }));
+    EXPECT_THAT(run.steps(), IsEmpty());
+    run.resume();
+    EXPECT_EQ(run.result(patience), 1);
+}
+
 TEST_P(Threads, AskABodyToStopAtItsDeadlineOrWhenItsHeartStandsStill) {
     auto engine = open({});
     const auto until_asked = [](const Attempt& attempt) {
