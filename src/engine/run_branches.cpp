@@ -260,7 +260,9 @@ detail::Gathered RunExecution::run_any(Waits& waits) {
 // is durable before a child is cancelled: else that child's end could be the first after a crash.
 void RunExecution::end_any(Waits& waits, std::size_t first) {
     begin_anew();
-    writer_.record(records::Won{.call = waits.front().call, .branch = static_cast<int>(first)});
+    writer_.record(records::Won{.call = waits.front().call,
+                                .branch = static_cast<int>(first),
+                                .branches = static_cast<int>(waits.size())});
     std::vector<const Waiting*> under_way;
     for (auto& wait : waits) {
         if (wait.branch.kind != Branch::Kind::call) continue;

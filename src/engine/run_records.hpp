@@ -115,6 +115,7 @@ struct Won {
     static constexpr auto tag = "pawl.won";
     int call = 0;
     int branch = 0;
+    int branches = 0;
 };
 
 struct Value {

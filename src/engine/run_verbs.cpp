@@ -26,6 +26,35 @@ bool is_of_a_call(const std::string& name) {
     return false;
 }
 
+// The calls of an `any` that was decided.
+struct Decided {
+    int first = 0;
+    int last = 0;
+    bool contains(int call) const { return first <= call && call <= last; }
+};
+
+Decided decided(const store::Event& event) {
+    const auto won = json::decode<records::Won>(event.payload.bytes);
+    return {won.call, won.call + std::max(won.branches, won.branch + 1) - 1};
+}
+
+// Where the entries of a run end that another is given to begin with, at most `cut`.
+int earlier_cut(const RunJournal& journal, const std::vector<Decided>& all, int cut) {
+    const auto any_of = [&](int call) {
+        const auto at =
+            std::ranges::find_if(all, [&](const auto& any) { return any.contains(call); });
+        return at == all.end() ? nullptr : &*at;
+    };
+    // A branch that is to be done again may be first this time: it is decided anew.
+    if (const auto* any = any_of(cut)) cut = any->first;
+    // What stood beside it and had not ended would never end: it reports to the old run. Nobody
+    // waits for a branch that was not the first.
+    for (int call = 1; call < cut; ++call)
+        if (const auto* recorded = journal.find(call); recorded && !recorded->ended)
+            if (recorded->kind == RecordedCall::Kind::child && !any_of(call)) cut = call;
+    return cut;
+}
+
 }  // namespace
 
 std::optional<records::Finished> Runs::wait(const store::InstanceName& run, Duration timeout) {
@@ -94,8 +123,10 @@ void Runs::restart(const RegisteredFunction& function, const std::string& id,
                     fmt::format("there is no run \"{}\" of \"{}\"", id, function.name)};
     int cut = 0;
     RunJournal journal;
+    std::vector<Decided> all_decided;
     for (const auto& event : loaded.events) {
         journal.fold(event);
+        if (event.name == records::Won::tag) all_decided.push_back(decided(event));
         if (event.name != records::Step::tag && event.name != records::AttemptFailed::tag) continue;
         const auto of = json::decode<OfCall>(event.payload.bytes);
         if (of.name == step && of.call > 0 && (cut == 0 || of.call < cut)) cut = of.call;
@@ -104,10 +135,7 @@ void Runs::restart(const RegisteredFunction& function, const std::string& id,
         throw Error{Code::unknown, fmt::format("run \"{}\" of \"{}\" has no step \"{}\" in its "
                                                "journal",
                                                id, function.name, step)};
-    // What stood beside it and had not ended would never end: it reports to the old run.
-    for (int call = 1; call < cut; ++call)
-        if (const auto* recorded = journal.find(call); recorded && !recorded->ended)
-            if (recorded->kind == RecordedCall::Kind::child) cut = call;
+    cut = earlier_cut(journal, all_decided, cut);
     Starting starting;
     starting.function = &function;
     starting.id = new_id;
@@ -119,7 +147,10 @@ void Runs::restart(const RegisteredFunction& function, const std::string& id,
             starting.copied.push_back(event);
         } else if (is_of_a_call(event.name)) {
             const auto of = json::decode<OfCall>(event.payload.bytes);
-            if (of.call > 0 && of.call < cut) starting.copied.push_back(event);
+            // A child that was not the first is the old run's, and nobody waits for it.
+            const auto* recorded = journal.find(of.call);
+            const bool is_loser = event.name == records::Child::tag && recorded && !recorded->ended;
+            if (of.call > 0 && of.call < cut && !is_loser) starting.copied.push_back(event);
         } else if (event.name == records::ChildrenStarted::tag) {
             starting.copied.push_back(event);
         }

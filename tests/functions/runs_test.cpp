@@ -238,6 +238,63 @@ TEST_P(Runs, AreRestartedWithoutWaitingForTheChildrenOfTheOldOne) {
     EXPECT_TRUE(run.result(0s));
 }
 
+TEST_P(Runs, AreRestartedFromABranchOfAnAnyThatIsDecidedAnew) {
+    std::string quick = "a";
+    std::vector<std::string> done;
+    auto function = engine->add("f", [&](Context& ctx) {
+        const auto body = [&](const std::string& name) {
+            return ctx.later(name, {.attempts = 5, .base = 1h, .jitter = 0}, [&, name] {
+                done.push_back(name);
+                if (name != quick) throw std::runtime_error("not now");
+                return name;
+            });
+        };
+        ctx.step("before", [&] { done.push_back("before"); });
+        std::vector<Later<std::string>> all;
+        for (const auto* name : {"a", "b", "c"}) all.push_back(body(name));
+        const auto first = ctx.any(std::move(all));
+        return first.second + std::to_string(first.first);
+    });
+    quick = "b";
+    auto run = function.start("r");
+    engine->run_until_idle();
+    EXPECT_EQ(run.result(0s), "b1");
+    EXPECT_THAT(done, ElementsAre("before", "a", "b"));
+    // The winner, one that failed, and one that was first in a run where it failed before.
+    for (const auto& [from, now_quick, result] :
+         {std::tuple{"b", "c", "c2"}, std::tuple{"a", "b", "b1"}, std::tuple{"b", "a", "a0"}}) {
+        quick = now_quick;
+        done.clear();
+        auto again = run.restart_from(from, std::string{"r-"} + from + now_quick);
+        engine->run_until_idle();
+        EXPECT_EQ(again.result(0s), result) << from;
+        EXPECT_EQ(done.front(), "a") << "it begins with the first branch";
+    }
+}
+
+TEST_P(Runs, AreRestartedBehindAnAnyWhoseOtherChildHasNotEnded) {
+    auto child = engine->add("child", [](Context& ctx, int hours) {
+        ctx.compensate("undo", {.attempts = 9, .base = 24h},
+                       [] { throw std::runtime_error("no"); });
+        ctx.sleep(std::chrono::hours{hours});
+    });
+    auto function = engine->add("f", [&](Context& ctx) {
+        auto first = ctx.any(ctx.later_call(child, "slow of " + ctx.id(), 5),
+                             ctx.later_call(child, "quick of " + ctx.id(), 1));
+        ctx.step("after", [] {});
+        return static_cast<int>(first.index());
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    advance(*engine, 1h);
+    EXPECT_EQ(run.result(0s), 1);
+    EXPECT_FALSE(finished(child.run("slow of r").status())) << "it is being undone";
+    auto again = run.restart_from("after", "r-2");
+    engine->run_until_idle();
+    EXPECT_EQ(again.result(0s), 1);
+    EXPECT_EQ(child.runs().runs.size(), 2u) << "what is decided stays so";
+}
+
 TEST_P(Runs, AreRestartedWithTheResultsOfChildrenThatAreNamedAfterTheOldOne) {
     auto child = engine->add("child", [](Context&) { return 3; });
     auto function = engine->add("f", [&](Context& ctx) {
