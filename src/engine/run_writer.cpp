@@ -295,16 +295,22 @@ void RunWriter::read_mail_later(std::int64_t mail) {
 }
 
 void RunWriter::read_mail() {
-    for (;;) {
-        const auto rows = parts_.store.inbox(instance_, mail_portion);
+    for (auto portion = mail_portion;;) {
+        const auto rows = parts_.store.inbox(instance_, portion);
+        const std::unordered_set<std::int64_t> taken{taken_.begin(), taken_.end()};
         for (const auto& row : rows) {
-            if (std::ranges::count(taken_, row.position) > 0) continue;
+            if (taken.contains(row.position)) continue;
             taken_.push_back(row.position);
             if (is_known_signal(row)) continue;
             pending_.push_back(entry_of(row.name, row.payload.bytes, parts_.clock, parts_.random));
             journal_.fold(pending_.back());
         }
-        if (rows.size() < mail_portion) return;
+        if (rows.size() < portion) return;
+        // Repetitions of what is known go with the next entry, and there is none: read past them.
+        if (pending_.empty()) {
+            portion += mail_portion;
+            continue;
+        }
         // There may be more behind these, which have to go first.
         auto commit = commit_of({.verdict = store::Verdict::hold}, RunStatus::running);
         const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
@@ -313,6 +319,7 @@ void RunWriter::read_mail() {
         taken_.clear();
         must_write_ = false;
         seen_mail_ = answer.mail;
+        portion = mail_portion;
     }
 }
 

@@ -1,4 +1,6 @@
 // Sleeps, signals and values: what a function waits for, and what others get to see of it.
+#include "base/points.hpp"
+#include "crash/place.hpp"
 #include "engine/fixture.hpp"
 
 namespace pawl::engine_test {
@@ -247,6 +249,48 @@ TEST_P(SharedWaits, ReceiveASignalOnceThatWasSentTwiceInDoubt) {
     }
     advance(*engine, 1h);
     EXPECT_EQ(run.result(0s), "yes and no other");
+}
+
+TEST_P(SharedWaits, ReadPastAnyNumberOfRepetitionsOfASignal) {
+    int commits = 0;
+    auto o = options();
+    o.test.at_point = [&](std::string_view point) {
+        // Whoever does not get past them is not left to it for ever.
+        if (point == base::points::commit_before && ++commits == 100)
+            place().run("DELETE FROM pawl_inbox");
+    };
+    auto engine = open(o);
+    auto function = engine->add("f", [](Context& ctx) {
+        const auto first = ctx.wait<std::string>("answer");
+        return first + ctx.wait<std::string>("answer");
+    });
+    auto run = function.start("r");
+    auto store = open_store();
+    const auto send = [&](int count, int id) {
+        store::Commit commit;
+        for (int i = 0; i < count; ++i) {
+            auto& row = commit.inbox.emplace_back();
+            row.to = {"f", "r"};
+            row.to_run = true;
+            row.urgent = true;
+            row.name = "pawl.signal";
+            row.payload.bytes = R"({"name":"answer","value":")" + std::to_string(id) +
+                                R"(","id":"0192f0c1-0000-7000-8000-00000000000)" +
+                                std::to_string(id) + R"("})";
+        }
+        store::Answer answer;
+        store->commit({&commit, 1}, {&answer, 1});
+        EXPECT_EQ(answer.fate, store::Fate::committed);
+    };
+    send(1, 1);
+    engine->run_until_idle();
+    send(4500, 1);
+    engine->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::suspended);
+    send(1, 2);
+    engine->run_until_idle();
+    EXPECT_EQ(run.result(0s), "12");
+    EXPECT_LT(commits, 100);
 }
 
 }  // namespace
