@@ -233,6 +233,7 @@ detail::Gathered RunExecution::run_any(Waits& waits) {
         if (const auto recorded = writer_.journal().winner(call)) {
             auto& first = waits.at(static_cast<std::size_t>(*recorded));
             look_at(first, now);
+            cancel_losers(waits);
             auto out = gathered(waits);
             out.first = static_cast<std::size_t>(*recorded);
             return out;
@@ -256,24 +257,35 @@ detail::Gathered RunExecution::run_any(Waits& waits) {
     }
 }
 
-// The winner is an entry of its own: what else may have ended meanwhile does not count any more. It
-// is durable before a child is cancelled: else that child's end could be the first after a crash.
+// The winner is an entry of its own: what else may have ended meanwhile does not count any more.
 void RunExecution::end_any(Waits& waits, std::size_t first) {
     begin_anew();
     writer_.record(records::Won{.call = waits.front().call,
                                 .branch = static_cast<int>(first),
                                 .branches = static_cast<int>(waits.size())});
+    cancel_losers(waits);
+}
+
+// The winner is durable before a child is cancelled: else that child's end could be the first after
+// a crash. A crash before they are, or a store that can't be reached, leaves it to the next
+// execution; one too many changes nothing.
+void RunExecution::cancel_losers(const Waits& waits) {
+    const int call = waits.front().call;
+    const auto& journal = writer_.journal();
+    if (parts_.replay_only || journal.losers_cancelled(call)) return;
     std::vector<const Waiting*> under_way;
-    for (auto& wait : waits) {
+    for (const auto& wait : waits) {
         if (wait.branch.kind != Branch::Kind::call) continue;
-        look_at_call(wait, writer_.journal().find(wait.call));
-        if (wait.state == Waiting::State::waiting) under_way.push_back(&wait);
+        // Also one that is not known to be there: it may have been started before a crash.
+        if (const auto* recorded = journal.find(wait.call); recorded && !recorded->ended)
+            under_way.push_back(&wait);
     }
     if (under_way.empty()) return;
     if (writer_.hold() == RunWriter::Written::lost) lose();
     for (const auto* wait : under_way)
         parts_.surroundings.cancel_child(wait->branch.name, wait->branch.child,
                                          "another branch was first");
+    writer_.record(records::LosersCancelled{.call = call}, true);
 }
 
 }  // namespace pawl::engine

@@ -160,6 +160,7 @@ private:
     void run_all(Waits& waits, std::size_t at_once);
     detail::Gathered run_any(Waits& waits);
     void end_any(Waits& waits, std::size_t first);
+    void cancel_losers(const Waits& waits);
 
     // Bodies.
     void run_ready(Waits& waits, detail::Gathering how, std::size_t at_once);

@@ -136,6 +136,10 @@ const RunJournal::Folds RunJournal::folds_{
          const auto won = decoded<records::Won>(e);
          j.winners_[won.call] = won.branch;
      }},
+    {records::LosersCancelled::tag,
+     [](RunJournal& j, const store::Event& e) {
+         j.losers_cancelled_.insert(decoded<records::LosersCancelled>(e).call);
+     }},
     {records::Value::tag,
      [](RunJournal& j, const store::Event& e) {
          const auto value = decoded<records::Value>(e);

@@ -71,6 +71,8 @@ public:
     int received(const std::string& name) const;
     /// Which branch of the `any` that began with this call was first.
     std::optional<int> winner(int call) const;
+    /// Whether those who were not need not be asked again to end.
+    bool losers_cancelled(int call) const { return losers_cancelled_.contains(call); }
     const std::unordered_map<int, RecordedCall>& calls() const { return calls_; }
 
 private:
@@ -86,6 +88,7 @@ private:
     std::set<Uuid> signal_ids_;
     std::map<std::string, int> received_;
     std::unordered_map<int, int> winners_;
+    std::set<int> losers_cancelled_;
     std::optional<std::string> cancel_;
     bool paused_ = false;
     std::optional<records::Compensating> compensating_;

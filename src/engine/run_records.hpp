@@ -118,6 +118,12 @@ struct Won {
     int branches = 0;
 };
 
+/// The children of an `any` that were not the first are asked to end; its call is that of `Won`.
+struct LosersCancelled {
+    static constexpr auto tag = "pawl.losers_cancelled";
+    int call = 0;
+};
+
 struct Value {
     static constexpr auto tag = "pawl.value";
     int call = 0;

@@ -18,10 +18,10 @@ struct OfCall {
 };
 
 bool is_of_a_call(const std::string& name) {
-    for (const auto* tag :
-         {records::Step::tag, records::AttemptFailed::tag, records::Timer::tag,
-          records::Received::tag, records::Child::tag, records::ChildEnded::tag, records::Won::tag,
-          records::Value::tag, records::Now::tag, records::Change::tag})
+    for (const auto* tag : {records::Step::tag, records::AttemptFailed::tag, records::Timer::tag,
+                            records::Received::tag, records::Child::tag, records::ChildEnded::tag,
+                            records::Won::tag, records::LosersCancelled::tag, records::Value::tag,
+                            records::Now::tag, records::Change::tag})
         if (name == tag) return true;
     return false;
 }

@@ -222,6 +222,48 @@ TEST_P(SharedChildren, ThatEndWhileTheirParentIsADeadLetterAreHeardOfWhenItIsRet
     }
 }
 
+// As when the process ends between the two.
+TEST_P(SharedChildren, ThatWereNotTheFirstAndNotCancelledBeforeACrashAreCancelledAfterIt) {
+    auto engine = open();
+    auto child = engine->add("child", [](Context& ctx) {
+        ctx.compensate("undo", {.attempts = 9, .base = 1h}, [] { throw std::runtime_error("no"); });
+        ctx.sleep(24h * 365);
+    });
+    auto parent = engine->add("parent", [&](Context& ctx) {
+        const auto first = ctx.any(ctx.later_call(child, "c"), ctx.later_sleep(1h));
+        ctx.wait<int>("end");
+        return static_cast<int>(first.index());
+    });
+    auto run = parent.start("p");
+    engine->run_until_idle();
+    auto store = open_store();
+    store::Commit commit;
+    auto& append = commit.append.emplace();
+    append.instance = {"parent", "p"};
+    append.expected = static_cast<store::Version>(run.journal().size());
+    auto& won = append.events.emplace_back();
+    won.id = Uuid{{1}};
+    won.name = "pawl.won";
+    won.kind = store::EventKind::engine;
+    won.payload.bytes = R"({"call":1,"branch":1})";
+    store::Answer answer;
+    store->commit({&commit, 1}, {&answer, 1});
+    ASSERT_EQ(answer.fate, store::Fate::committed);
+    const auto requests = [&] {
+        const auto names = names_of(child.run("c").journal());
+        return std::ranges::count(names, "pawl.cancel_requested");
+    };
+    advance(*engine, 1h);
+    EXPECT_EQ(requests(), 1);
+    run.signal("something else", 1);
+    engine->run_until_idle();
+    EXPECT_EQ(requests(), 1) << "once is enough";
+    run.signal("end", 1);
+    engine->run_until_idle();
+    EXPECT_EQ(run.result(0s), 1);
+    EXPECT_EQ(requests(), 1);
+}
+
 TEST_P(SharedChildren, AreHeardOfByAParentThatIsRetriedWhileTheyEnd) {
     std::function<void()> before_commit;
     auto o = options();
