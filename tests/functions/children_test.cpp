@@ -264,6 +264,55 @@ TEST_P(SharedChildren, ThatWereNotTheFirstAndNotCancelledBeforeACrashAreCancelle
     EXPECT_EQ(requests(), 1);
 }
 
+TEST_P(SharedChildren, WereNotTheFirstDurablyBeforeTheyAreCancelled) {
+    auto onlooker = open_store();
+    std::vector<bool> decided;
+    auto o = options();
+    o.test.at_point = [&](std::string_view point) {
+        if (point != base::points::commit_after) return;
+        const auto mail = onlooker->inbox({"child", "slow"}, 9);
+        if (std::ranges::count(mail, "pawl.cancel_requested", &store::InboxRow::name) == 0) return;
+        const auto journal = onlooker->journal({"parent", "p"}, 0, 99);
+        decided.push_back(std::ranges::any_of(
+            journal, [](const auto& entry) { return entry.event.name == "pawl.won"; }));
+    };
+    auto engine = open(o);
+    auto child = engine->add("child", [](Context& ctx) { ctx.sleep(24h); });
+    auto parent = engine->add("parent", [&](Context& ctx) {
+        return static_cast<int>(
+            ctx.any(ctx.later_call(child, "slow"), ctx.later_sleep(1h)).index());
+    });
+    auto run = parent.start("p");
+    engine->run_until_idle();
+    advance(*engine, 1h);
+    EXPECT_EQ(run.result(0s), 1);
+    ASSERT_FALSE(decided.empty());
+    EXPECT_TRUE(decided.front());
+}
+
+TEST_P(SharedChildren, ThatAreTerminatedTellTheirParentInTheSameCommit) {
+    int commits = 0;
+    auto o = options();
+    o.test.at_point = [&](std::string_view point) {
+        if (point == base::points::commit_before) ++commits;
+    };
+    auto engine = open(o);
+    auto child = engine->add("child", an_hour);
+    auto parent = engine->add("parent", [&](Context& ctx) { return outcome(ctx, child); });
+    auto run = parent.start("p");
+    engine->run_until_idle();
+    auto store = open_store();
+    EXPECT_THAT(store->inbox({"parent", "p"}, 9), IsEmpty());
+    commits = 0;
+    child.run("c").terminate("out of order");
+    EXPECT_EQ(commits, 1);
+    const auto mail = store->inbox({"parent", "p"}, 9);
+    ASSERT_EQ(mail.size(), 1u);
+    EXPECT_EQ(mail.front().name, "pawl.child_ended");
+    engine->run_until_idle();
+    EXPECT_EQ(run.result(0s), "terminated");
+}
+
 TEST_P(SharedChildren, AreHeardOfByAParentThatIsRetriedWhileTheyEnd) {
     std::function<void()> before_commit;
     auto o = options();
