@@ -47,6 +47,41 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(Stores, Transactions, shared_stores(), name_of);
 
+TEST_P(Transactions, AreDoneAlsoIfTheMailThatCameMeanwhileCanNotBeReadAtOnce) {
+    bool armed = false;
+    int later = 0;
+    auto o = options();
+    o.test.at_point = [&](std::string_view point) {
+        if (point == points::group_committed && std::exchange(armed, false))
+            place().run("ALTER TABLE pawl_inbox RENAME COLUMN payload TO hidden");
+    };
+    o.log = [&](LogLevel, std::string_view text) {
+        if (text.find("the mail of run \"r\" is read later") == text.npos) return;
+        ++later;
+        place().run("ALTER TABLE pawl_inbox RENAME COLUMN hidden TO payload");
+    };
+    auto engine = open(o);
+    std::function<void()> signal;
+    int bodies = 0;
+    auto function = engine->add("f", [&](Context& ctx) {
+        // Repeatable, so that nothing is committed, and no mail read, before the transaction is.
+        ctx.step("before", {.repeatable = true}, [&] { signal(); });
+        const int one = ctx.transaction("insert", [&](Transaction& tx) {
+            insert(tx, "ada");
+            armed = true;
+            return ++bodies;
+        });
+        return one + ctx.wait<int>("number");
+    });
+    auto run = function.start("r");
+    signal = [&] { run.signal("number", 5); };
+    engine->run_until_idle();
+    EXPECT_EQ(later, 1);
+    EXPECT_EQ(run.result(0s), 6);
+    EXPECT_EQ(bodies, 1);
+    EXPECT_EQ(count(), "1");
+}
+
 TEST_P(Transactions, CommitRowsAndRecordTogether) {
     auto engine = open();
     auto function = engine->add("f", [&](Context& ctx, int cents) {
