@@ -167,7 +167,8 @@ public:
         if (!bytes) return std::nullopt;
         return decoded(*bytes);
     }
-    /// The same, however long it takes.
+    /// The same, however long it takes. Throws pawl::Error (unavailable) once the engine is
+    /// stopped, unless the run has ended: nobody here would hear of it.
     Out result() const {
         auto bytes = handle_.result(Duration::max());
         if constexpr (!std::is_void_v<Out>) return json::decode<Out>(*bytes);
@@ -190,7 +191,7 @@ public:
     /// is compensated, and what it is doing is not recorded any more.
     void terminate(std::string_view reason = "") const { handle_.terminate(reason); }
     /// A new run with the same input and everything that was recorded before the first call of this
-    /// step; it does this step and what follows anew.
+    /// step; it does this step and what follows anew. An `any` with this step is decided anew, too.
     Run restart_from(std::string_view step, std::string_view new_id) const {
         return Run{handle_.restart_from(step, new_id)};
     }

@@ -309,6 +309,7 @@ void Core::start_parts() {
     if (!options_.executor && functions_.execute())
         function_threads_.start(static_cast<int>(options_.functions));
     runs_.set_threads(true);
+    runs_.set_life(RunWaiters::Life::working);
     committers_.start();
     session_.start();
     dispatcher_.begin_work(false);
@@ -348,6 +349,8 @@ bool Core::stop_parts(Duration deadline) {
     // Before the dispatcher: inputs that wait in the inbox need those who perform.
     const bool delivered = deliverer_.wait_until_empty(countdown.left());
     dispatcher_.begin_stop();
+    // Also because a handler that waits for a run without end would keep this waiting.
+    runs_.set_life(RunWaiters::Life::stopping);
     claiming_.wake();
     const bool empty = dispatcher_.wait_until_empty(countdown.left()) && delivered;
     ending_ = true;  // before the interrupt: the watch must not be asked again
@@ -371,6 +374,7 @@ bool Core::stop_parts(Duration deadline) {
     // What has not begun holds the engine alive, and only has to be let go.
     while (callbacks_.run_one() || workers_.run_one() || function_threads_.run_one()) {
     }
+    runs_.set_life(RunWaiters::Life::stopped);
     return empty;
 }
 

@@ -21,6 +21,15 @@ std::optional<records::Finished> end_of(const store::Tail& tail) {
     return json::decode<records::Finished>(tail.last->event.payload.bytes);
 }
 
+[[noreturn]] void fail_stopped(const store::InstanceName& run) {
+    throw Error{
+        Code::unavailable,
+        fmt::format("run \"{}\" of \"{}\" has not ended, and the engine was stopped: nobody "
+                    "here would hear of it; wait with a timeout, or in an engine that "
+                    "works",
+                    run.id, run.type)};
+}
+
 }  // namespace
 
 RunWaiters::Seat::Seat(RunWaiters& waiters, store::InstanceName run)
@@ -34,15 +43,23 @@ RunWaiters::Seat::~Seat() {
     waiters_.waiters_.erase(at_);
 }
 
+bool RunWaiters::Seat::is_in_vain() const {
+    return waiters_.life_ == Life::stopped ||
+           (waiters_.life_ == Life::stopping && !is_executed_here());
+}
+
 std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
     const base::Countdown countdown{timeout};
+    const bool for_ever = timeout >= base::for_ever;
     bool here = false;
     bool look = false;
+    bool in_vain = false;
     {
         const std::lock_guard lock{waiters_.mutex_};
         if (waiter_.finished) return std::move(waiter_.finished);
         here = is_executed_here();
-        look = !here;
+        in_vain = for_ever && is_in_vain();
+        look = !here || in_vain;
     }
     for (;;) {
         if (look) {
@@ -52,6 +69,7 @@ std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
                             fmt::format("there is no run \"{}\" of \"{}\"", run_.id, run_.type)};
             if (auto end = end_of(tail)) return end;
         }
+        if (in_vain) fail_stopped(run_);
         const Duration left = countdown.left();
         if (left == Duration::zero()) return std::nullopt;
         const bool told =
@@ -59,7 +77,8 @@ std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
         const std::lock_guard lock{waiters_.mutex_};
         if (waiter_.finished) return std::move(waiter_.finished);
         here = is_executed_here();
-        look = !told || (waiter_.look && !here);
+        in_vain = for_ever && is_in_vain();
+        look = !told || (waiter_.look && !here) || in_vain;
         waiter_.look = false;
     }
 }
@@ -97,6 +116,18 @@ void RunWaiters::changed(const store::InstanceName& run) {
     const std::lock_guard lock{mutex_};
     const auto [first, last] = waiters_.equal_range(run);
     for (auto at = first; at != last; ++at) at->second->changed.set();
+}
+
+void RunWaiters::set_life(Life life) {
+    const std::lock_guard lock{mutex_};
+    life_ = life;
+    for (const auto& [run, waiter] : waiters_) waiter->changed.set();
+}
+
+void RunWaiters::check_worth_waiting(const store::InstanceName& run) {
+    const std::lock_guard lock{mutex_};
+    if (life_ == Life::stopped || (life_ == Life::stopping && !executing_.contains(run)))
+        fail_stopped(run);
 }
 
 void RunWaiters::heard() {

@@ -36,12 +36,13 @@ public:
         Seat(const Seat&) = delete;
         Seat& operator=(const Seat&) = delete;
 
-        /// How the run ended; absent when `timeout` passes first. Throws Error (unknown) if there
-        /// is no such run.
+        /// How the run ended; absent when `timeout` passes first. Throws Error: unknown if there is
+        /// no such run, unavailable if it would wait for ever in an engine that was stopped.
         std::optional<records::Finished> wait(Duration timeout);
 
     private:
         bool is_executed_here() const { return waiters_.executing_.contains(run_); }
+        bool is_in_vain() const;
 
         RunWaiters& waiters_;
         const store::InstanceName run_;
@@ -56,6 +57,12 @@ public:
     /// It does not any more, with what it came to if it has ended.
     void left(const store::InstanceName& run, const records::Finished* finished = nullptr);
     void changed(const store::InstanceName& run);
+    /// Whether the engine works. One that stops lets those go who would wait for ever, except for
+    /// what it is still executing; one that was stopped lets go all of them.
+    enum class Life : std::uint8_t { working, stopping, stopped };
+    void set_life(Life life);
+    /// Throws the Error of those who are let go.
+    void check_worth_waiting(const store::InstanceName& run);
     /// Another process committed something: looks whether it ended what is waited for.
     void heard();
 
@@ -64,6 +71,7 @@ private:
     std::mutex mutex_;
     Waiters waiters_;
     std::multiset<store::InstanceName> executing_;
+    Life life_ = Life::working;
     std::mutex looking_;
 };
 

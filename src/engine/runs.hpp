@@ -86,6 +86,8 @@ public:
         waiters_.left(run, &finished);
     }
 
+    /// Whether the engine works: those who wait for runs get to know.
+    void set_life(RunWaiters::Life life) { waiters_.set_life(life); }
     /// Another process committed something.
     void heard() { waiters_.heard(); }
     base::Pause step(Time now) { return stops_.step(now); }

@@ -325,6 +325,53 @@ TEST_P(Threads, GiveARunBackAtItsNextStepWhenTheEngineStops) {
     EXPECT_EQ(steps, 3);
 }
 
+TEST_P(Threads, LetThoseGoWhoWouldWaitForEverWhenTheEngineStops) {
+    auto engine = open({});
+    Watched<bool> begun;
+    Watched<bool> go;
+    auto function = engine->add("f", [](Context& ctx) {
+        ctx.step("s", [] {});
+        return ctx.wait<int>("number");
+    });
+    auto last = engine->add("last", [&](Context& ctx) {
+        return ctx.step("s", [&] {
+            begun.change([](bool& b) { b = true; });
+            go.wait([](bool b) { return b; });
+            return 3;
+        });
+    });
+    engine->start();
+    auto run = function.start("r");
+    const auto async = [](auto wait) { return std::async(std::launch::async, wait); };
+    std::vector<std::future<int>> waiting;
+    waiting.push_back(async([&] { return run.result(); }));
+    waiting.push_back(async([&] { return function.start_and_wait("other"); }));
+    waiting.push_back(async([&] { return run.value<int>("value", Duration::max()).value_or(0); }));
+    auto ends = async([&] { return last.start_and_wait("last"); });
+    EXPECT_TRUE(begun.wait([](bool b) { return b; }));
+    EXPECT_TRUE(eventually(
+        [&] { return function.runs({.statuses = {RunStatus::suspended}}).runs.size() == 2; }));
+    auto stop = async([&] { return engine->stop(patience) ? 1 : 0; });
+    std::vector<bool> told;
+    for (auto& one : waiting) told.push_back(one.wait_for(patience) == std::future_status::ready);
+    go.change([](bool& b) { b = true; });
+    EXPECT_EQ(stop.get(), 1);
+    EXPECT_EQ(ends.get(), 3) << "what ends while the engine stops is heard of";
+    EXPECT_FALSE(run.result(0s)) << "those with a timeout see it pass";
+    // Whoever was not told gets what it waits for now, so that this ends.
+    engine->start();
+    for (const auto* id : {"r", "other"}) function.run(id).signal("number", 5);
+    EXPECT_THAT(told, ElementsAre(true, true, true));
+    for (auto& one : waiting) {
+        const auto error = error_of([&] { one.get(); });
+        EXPECT_EQ(error.code(), Code::unavailable);
+        EXPECT_THAT(error.what(), HasSubstr("the engine was stopped"));
+    }
+    EXPECT_EQ(run.result(), 5) << "and an engine that works again is worth waiting for";
+    EXPECT_TRUE(engine->stop(patience));
+    EXPECT_EQ(run.result(), 5);
+}
+
 TEST_P(Threads, OfAnExecutorMayBeThoseThatAskIt) {
     std::atomic<int> refusals{3};
     Options given;
