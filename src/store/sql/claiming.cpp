@@ -106,9 +106,13 @@ Claimed Claiming::claim(const ClaimRequest& request) {
             return nothing;
         }
     }
+    int runs = 0;
     try {
-        int runs = 0;
         auto claimed = in_write(database_, Purpose::claim, [&](Connection& writer) {
+            // An earlier try that nobody heard of may still be committing, and can't be seen. It
+            // shares the session.
+            if (runs > 0 || !strays.empty())
+                writer.query(sql_.sessions.lock, {request.claim.session}, [](const Row&) {});
             for (const auto& [session, fence] : strays)
                 writer.run(sql_.items.release_claim, {session, fence, database_.now()});
             return take_what_is_due(writer, request, ++runs > 1);
@@ -120,7 +124,7 @@ Claimed Claiming::claim(const ClaimRequest& request) {
         is_more_ = false;
         // Whether the claim was made before the failure is not known, and its maker goes on without
         // it.
-        if (error.code() != Code::unknown) strays_.add(request.claim);
+        if (runs > 1 || error.code() != Code::unknown) strays_.add(request.claim);
         throw;
     }
 }
