@@ -205,9 +205,22 @@ std::int64_t Engine::retry_dead_letters(const DeadLetterQuery& query) {
     return count;
 }
 
+// A run without its letter would have nobody left who goes on with it, or tells those who wait for
+// it: it is ended first.
 std::int64_t Engine::discard_dead_letters(const DeadLetterQuery& query) {
-    return in_batches(impl_->store(), filter_of(query),
-                      [&](const auto& part) { return impl_->store().discard_dead_letters(part); });
+    auto& store = impl_->store();
+    return in_batches(store, filter_of(query), [&](auto part) -> std::int64_t {
+        const auto letters = store.dead_letters(part);
+        if (letters.empty()) return 0;
+        part.items.clear();
+        for (const auto& letter : letters) {
+            part.items.push_back(letter.item.id);
+            if (letter.item.line.kind == store::ItemKind::run)
+                impl_->core->runs().terminate(letter.item.instance,
+                                              "its dead letter was discarded");
+        }
+        return store.discard_dead_letters(part);
+    });
 }
 
 }  // namespace pawl::inline v0

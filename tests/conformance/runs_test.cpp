@@ -440,6 +440,15 @@ TEST_P(Runs, ComeBackFromTheDeadWithMail) {
     EXPECT_EQ(send("1").fate, Fate::committed);
 }
 
+TEST_P(Runs, KeepTheirDeadLetterUntilTheyHaveEnded) {
+    const Item run = start_claimed("1");
+    commit(settling().bury(run, "dead"));
+    clock.advance(2h);
+    EXPECT_EQ(store->vacuum({.dead_letters_older_than = 1h}).removed, 0);
+    commit(on(order("1"), 1).event("Ended").finish());
+    EXPECT_EQ(store->vacuum({.dead_letters_older_than = 1h}).removed, 1);
+}
+
 TEST_P(Runs, AreNotRevivedBesideAnother) {
     const Item run = start_claimed("1");
     commit(settling().bury(run, "dead"));

@@ -222,6 +222,25 @@ TEST_P(SharedChildren, ThatEndWhileTheirParentIsADeadLetterAreHeardOfWhenItIsRet
     }
 }
 
+TEST_P(SharedChildren, WhoseDeadLetterIsDiscardedAreEndedAndTheirParentIsTold) {
+    auto o = options();
+    o.dead_letter_retention = 1h;
+    auto engine = open(o);
+    auto child = engine->add("child", an_hour);
+    auto parent = engine->add("parent", [&](Context& ctx) { return outcome(ctx, child); });
+    auto run = parent.start("p");
+    engine->run_until_idle();
+    child.run("c").signal("to be claimed", 1);
+    bury("child", "c");
+    advance(*engine, 48h);
+    ASSERT_EQ(engine->count_dead_letters(), 1) << "of a run that has not ended";
+    EXPECT_EQ(engine->discard_dead_letters({}), 1);
+    engine->run_until_idle();
+    EXPECT_EQ(child.run("c").status(), RunStatus::terminated);
+    EXPECT_EQ(run.result(0s), "terminated");
+    EXPECT_EQ(engine->count_dead_letters(), 0);
+}
+
 // As when the process ends between the two.
 TEST_P(SharedChildren, ThatWereNotTheFirstAndNotCancelledBeforeACrashAreCancelledAfterIt) {
     auto engine = open();

@@ -38,10 +38,16 @@ ItemRow revived(const DeadLetter& letter, Time now) {
     return row;
 }
 
+// A run that has not ended would have nobody left who goes on with it.
+bool is_needed(const State& state, const Item& item) {
+    return item.line.kind == ItemKind::run && !state.instances.at(item.instance).row.finished_at;
+}
+
 std::size_t remove_dead_letters(State& state, Time before, std::size_t limit) {
     std::set<std::pair<Time, ItemId>> oldest;
     for (const auto& [id, letter] : state.dead_letters)
-        if (letter.died_at < before) oldest.emplace(letter.died_at, id);
+        if (letter.died_at < before && !is_needed(state, letter.item))
+            oldest.emplace(letter.died_at, id);
     std::size_t removed = 0;
     for (const auto& [died_at, id] : oldest)
         if (removed < limit) removed += state.dead_letters.erase(id);

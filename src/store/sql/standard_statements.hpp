@@ -254,8 +254,9 @@ inline constexpr Statements standard_statements{
                AND ($4 IS NULL OR l.name = $4) AND ($5 IS NULL OR instr(i.reason, $5) > 0)
                AND ($6 IS NULL OR i.died_at >= $6) AND ($7 IS NULL OR i.died_at < $7)
                AND ($8 IS NULL OR n.id = $8))",
-                     .expired = "SELECT id FROM pawl_dead_letter WHERE died_at < $1 "
-                                "ORDER BY died_at, id LIMIT $2"},
+                     .expired = "SELECT i.id FROM pawl_dead_letter i JOIN pawl_instance n "
+                                "ON n.ref = i.instance WHERE i.died_at < $1 AND (i.kind <> 3 OR "
+                                "n.finished_at IS NOT NULL) ORDER BY i.died_at, i.id LIMIT $2"},
     .endings = {.add = "INSERT INTO pawl_ending (item, line, instance, ending, at, key, reason) "
                        "VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 .page = R"(

@@ -278,8 +278,9 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
                AND ($7::bigint IS NULL OR i.died_at < $7)
                AND ($8::bytea IS NULL OR n.id = $8))",
     .expired =
-        "SELECT id FROM pawl_dead_letter WHERE died_at < $1::bigint "
-        "ORDER BY died_at, id LIMIT $2::bigint",
+        "SELECT i.id FROM pawl_dead_letter i JOIN pawl_instance n ON n.ref = i.instance "
+        "WHERE i.died_at < $1::bigint AND (i.kind <> 3 OR n.finished_at IS NOT NULL) "
+        "ORDER BY i.died_at, i.id LIMIT $2::bigint",
 };
 
 }  // namespace pawl::store::sql::postgres
