@@ -7,6 +7,17 @@ namespace {
 
 constexpr Time leap{Duration{1'709'208'000'000'000}};
 
+TEST(Lengths, ThatAreTooLongAreTheLongest) {
+    using namespace std::chrono;
+    EXPECT_EQ(duration(hours::max()), Duration::max());
+    EXPECT_EQ(duration(seconds::max()), Duration::max());
+    EXPECT_EQ(duration(hours::min()), Duration::min());
+    EXPECT_EQ(duration(std::chrono::duration<double>::max()), Duration::max());
+    EXPECT_EQ(duration(Duration::max()), Duration::max());
+    EXPECT_EQ(duration(nanoseconds{1}), Duration{1}) << "nothing comes early";
+    EXPECT_EQ(duration(hours{24 * 365 * 100}), hours{24 * 365 * 100});
+}
+
 TEST(Moment, IsWrittenAndReadBack) {
     EXPECT_EQ(time_text(leap), "2024-02-29T12:00:00.000000Z");
     EXPECT_EQ(parse_time("2024-02-29T12:00:00.000000Z"), leap);

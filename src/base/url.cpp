@@ -31,6 +31,10 @@ std::string percent_decoded(std::string_view shown, std::string_view text) {
         out += static_cast<char>(high << 4 | low);
         i += 2;
     }
+    // The names of files end there, for some who open them.
+    if (out.find('\0') != out.npos)
+        throw Error{Code::invalid, fmt::format("store URL \"{}\": it contains a zero byte",
+                                               shown.substr(0, shown.find('\0')))};
     return out;
 }
 

@@ -32,6 +32,9 @@ TEST(StoreUrl, SaysWhatIsWrong) {
     EXPECT_NE(message_of("sqlite:a?adopt").find("\"adopt\" is not NAME=VALUE"), std::string::npos);
     EXPECT_NE(message_of("sqlite:a%2").find("two hexadecimal digits"), std::string::npos);
     EXPECT_NE(message_of("sqlite:a%zz").find("two hexadecimal digits"), std::string::npos);
+    EXPECT_NE(message_of("sqlite:a%00b").find("zero byte"), std::string::npos);
+    EXPECT_NE(message_of("sqlite:a?adopt=%00").find("zero byte"), std::string::npos);
+    EXPECT_NE(message_of({"sqlite:a\0b", 10}).find("zero byte"), std::string::npos);
 }
 
 }  // namespace

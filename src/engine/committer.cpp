@@ -24,6 +24,8 @@ std::size_t bytes_of(const store::Commit& commit) {
         for (const auto& p : commit.append->puts) bytes += p.payload.bytes.size();
         if (commit.append->snapshot) bytes += commit.append->snapshot->payload.bytes.size();
     }
+    for (const auto& letter : commit.inbox) bytes += letter.payload.bytes.size();
+    for (const auto& message : commit.messages) bytes += message.payload.bytes.size();
     return bytes;
 }
 

@@ -35,6 +35,20 @@ TEST_P(Waits, SleepForTheirTimeAndNotLess) {
     EXPECT_TRUE(run.result(0s));
 }
 
+TEST_P(Waits, MayBeLongerThanCanBeCounted) {
+    auto function = engine->add("f", [&](Context& ctx) {
+        return ctx.any(ctx.later_wait<int>("go", std::chrono::hours::max()),
+                       ctx.later_sleep(std::chrono::seconds::max()))
+                   .index() == 0;
+    });
+    auto run = function.start("r");
+    advance(*engine, 24h * 365);
+    EXPECT_EQ(run.status(), RunStatus::suspended);
+    run.signal("go", 1);
+    engine->run_until_idle();
+    EXPECT_EQ(run.result(0s), true);
+}
+
 TEST_P(Waits, SleepUntilATimeThatHasPassedIsNoSleep) {
     auto function = engine->add("f", [&](Context& ctx) { ctx.sleep_until(clock.now() - 1h); });
     function.start("r");

@@ -174,6 +174,15 @@ TEST_P(Messages, AreDeliveredLaterWhereThatIsAskedFor) {
     EXPECT_THAT(seen, ElementsAre("now", "later"));
 }
 
+TEST_P(Messages, ForATimeBeforeAllClocksAreDeliveredNow) {
+    engine->subscribe("notes", [&](const Note& note) { seen.push_back(note.text); });
+    for (const Time past : {Time{}, Time{} - 1h, Time::min()})
+        engine->publish("notes", Note{"now"}, {.key = "k", .deliver_after = past});
+    engine->run_until_idle();
+    EXPECT_THAT(seen, ElementsAre("now", "now", "now"));
+    EXPECT_TRUE(engine->repartition("notes", 4));
+}
+
 TEST_P(Messages, CanBeTakenInBatches) {
     std::vector<std::size_t> sizes;
     engine->subscribe("notes",
