@@ -16,6 +16,8 @@ namespace {
 
 // Threads for what is quick: decisions of timers, callbacks of asynchronous sends, lost races.
 constexpr int callback_threads = 2;
+// Other processes may keep finished instances for a shorter time than this one.
+constexpr Duration longest_belief = std::chrono::minutes{1};
 constexpr Duration publish_patience = std::chrono::seconds{30};
 constexpr Duration watch_patience = std::chrono::seconds{1};
 // The first sign of a change wakes at once; those right after it, mostly our own, share one
@@ -61,6 +63,8 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       instances_({*store_, committers_, callbacks_, *random_, clock_, dispatcher_},
                  {.cached = options_.cached_instances,
                   .payload_limit = options_.payload_limit,
+                  .believed_for = std::min(options_.finished_retention.value_or(longest_belief),
+                                           longest_belief),
                   .published = [this](auto messages) { published(messages); }}),
       runs_({*store_, committers_, *random_, clock_, dispatcher_, workers_, function_threads_,
              session_, callbacks_},

@@ -35,7 +35,18 @@ void Instances::preload(const std::vector<std::pair<const Registered*, std::stri
     }
 }
 
+// Whether another instance may have its name by now, and happen to be at the same version: it would
+// have to be finished first, and removed.
+bool Instances::may_be_replaced(CachedInstance& instance, Time now) const {
+    if (now - instance.decided_at < options_.believed_for) return false;
+    const std::lock_guard lock{instance.mutex};
+    return instance.in_flight == 1;  // the one that is decided now
+}
+
 void Instances::ensure_state(CachedInstance& instance, const Request& request) {
+    const Time now = parts_.store.now();
+    if (instance.state && may_be_replaced(instance, now)) instance.forget();
+    instance.decided_at = now;
     if (instance.state) return;
     const auto& workflow = *instance.workflow;
     auto preloaded = [&] {

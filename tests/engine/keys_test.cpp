@@ -212,6 +212,27 @@ TEST_P(Keys, OfFinishedInstancesAreFreeForASendThatHasNotLooked) {
 class SharedKeys : public SharedEngineTest {};
 INSTANTIATE_TEST_SUITE_P(Stores, SharedKeys, shared_stores(), name_of);
 
+// What this process knows of the old one, at the same version, is not taken for the new one.
+TEST_P(SharedKeys, OfFinishedInstancesAreUsedAgainBesideAProcessThatKnewTheOldOne) {
+    auto brief = options();
+    brief.finished_retention = 1h;
+    for (const bool knows_the_end : {false, true}) {
+        const std::string id = knows_the_end ? "b" : "a";
+        auto here = open(options());
+        auto there = open(brief);
+        auto mine = here->add<Counter>("counter");
+        auto theirs = there->add<Counter>("counter");
+        mine.send(id, Counter::Add{knows_the_end ? 2000 : 5});
+        if (!knows_the_end) theirs.send(id, Counter::Add{2000});
+        advance(*there, 2h);
+        ASSERT_FALSE(theirs.state(id));
+        theirs.send(id, Counter::Add{7});
+        EXPECT_EQ(mine.send(id, Counter::Add{-1}).reason(), "negative on 7");
+        EXPECT_TRUE(mine.send(id, Counter::Add{1}).accepted());
+        EXPECT_EQ(theirs.state(id)->total, 8);
+    }
+}
+
 TEST_P(SharedKeys, SurviveARestart) {
     {
         auto engine = open();
