@@ -196,7 +196,7 @@ CREATE TABLE pawl_message (
     trace        TEXT,
     payload      BLOB NOT NULL
 );
-CREATE INDEX pawl_message_by_id ON pawl_message (id);
+CREATE UNIQUE INDEX pawl_message_by_id ON pawl_message (id);
 CREATE INDEX pawl_message_of_partition ON pawl_message (channel, part, due_at);
 CREATE TABLE pawl_meta (
     one            INTEGER PRIMARY KEY CHECK (one = 1),

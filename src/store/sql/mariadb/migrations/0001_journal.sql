@@ -280,7 +280,7 @@ CREATE TABLE IF NOT EXISTS pawl_message (
     trace        VARCHAR(255),
     payload      LONGBLOB NOT NULL,
     KEY pawl_message_of_partition (channel, part, due_at),
-    KEY pawl_message_by_id (id)
+    UNIQUE KEY pawl_message_by_id (id)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 CREATE TABLE IF NOT EXISTS pawl_partition (

@@ -268,7 +268,7 @@ CREATE TABLE pawl_message (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX message_of_partition ON pawl_message (channel, part, due_at, position);
-CREATE INDEX message_by_id ON pawl_message (id);
+CREATE UNIQUE INDEX message_by_id ON pawl_message (id);
 
 CREATE TABLE pawl_partition (
     channel  bigint NOT NULL,

@@ -261,7 +261,7 @@ CREATE TABLE pawl_message (
     payload      BLOB NOT NULL
 );
 CREATE INDEX pawl_message_of_partition ON pawl_message (channel, part, due_at);
-CREATE INDEX pawl_message_by_id ON pawl_message (id);
+CREATE UNIQUE INDEX pawl_message_by_id ON pawl_message (id);
 
 CREATE TABLE pawl_partition (
     channel  INTEGER NOT NULL,

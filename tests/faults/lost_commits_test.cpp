@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using namespace store;
 using namespace store::conformance;
 
-class LostClaims : public testing::Test {
+class LostCommits : public testing::Test {
 protected:
     void SetUp() override {
         if (!postgres_under_test().missing.empty()) GTEST_SKIP() << postgres_under_test().missing;
@@ -46,6 +46,28 @@ protected:
         return store->claim(request).items.size();
     }
 
+    /// The first Commit that does this takes two seconds.
+    void slow_down(const std::string& what) {
+        server->ask("CREATE SEQUENCE slowly_once");
+        server->ask(
+            "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN "
+            "IF nextval(''public.slowly_once'') = 1 THEN PERFORM pg_sleep(2); END IF; "
+            "RETURN NULL; END'");
+        server->ask(server->spelled("CREATE CONSTRAINT TRIGGER slow AFTER " + what +
+                                    " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION "
+                                    "public.slowly()"));
+    }
+    void cut_while_it_commits() {
+        ASSERT_TRUE(crash::await(
+            [&] {
+                return server->ask(
+                           "SELECT count(*) FROM pg_stat_activity WHERE wait_event = "
+                           "'PgSleep'") == "1";
+            },
+            30s));
+        proxy->cut();
+    }
+
     std::optional<PostgresServer> server;
     std::optional<Proxy> proxy;
     ManualClock clock;
@@ -54,7 +76,7 @@ protected:
     SessionId session = 0;
 };
 
-TEST_F(LostClaims, AreGivenBackAlsoIfTheLeaseHadPassedWhenTheyWereTriedAgain) {
+TEST_F(LostCommits, OfClaimsAreGivenBackAlsoIfTheLeaseHadPassedWhenTheyWereTriedAgain) {
     int begun = 0;
     at_point = [&](std::string_view point) {
         if (point != base::points::claim_begun) return;
@@ -68,26 +90,29 @@ TEST_F(LostClaims, AreGivenBackAlsoIfTheLeaseHadPassedWhenTheyWereTriedAgain) {
     EXPECT_EQ(claim(2), 1u);
 }
 
-TEST_F(LostClaims, AreWaitedForWhileTheyCommit) {
-    server->ask("CREATE SEQUENCE slowly_once");
-    server->ask(
-        "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN "
-        "IF nextval(''public.slowly_once'') = 1 THEN PERFORM pg_sleep(2); END IF; "
-        "RETURN NULL; END'");
-    server->ask(server->spelled(
-        "CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON pawl_item DEFERRABLE INITIALLY DEFERRED "
-        "FOR EACH ROW EXECUTE FUNCTION public.slowly()"));
+TEST_F(LostCommits, OfClaimsAreWaitedFor) {
+    slow_down("UPDATE ON pawl_item");
     auto first = std::async(std::launch::async, [&] { return claim(1); });
-    ASSERT_TRUE(crash::await(
-        [&] {
-            return server->ask(
-                       "SELECT count(*) FROM pg_stat_activity WHERE wait_event = "
-                       "'PgSleep'") == "1";
-        },
-        30s));
-    proxy->cut();
+    cut_while_it_commits();
     EXPECT_EQ(first.get(), 1u) << "it is found when it has committed";
     EXPECT_EQ(claim(2), 0u);
+}
+
+TEST_F(LostCommits, OfMessagesAreWaitedFor) {
+    store->outbox().declare("notes", 1);
+    slow_down("INSERT ON pawl_message");
+    Commit commit;
+    auto& message = commit.messages.emplace_back();
+    message.id = fresh_id();
+    message.channel = "notes";
+    message.payload.bytes = "1";
+    Answer answer;
+    auto published =
+        std::async(std::launch::async, [&] { store->commit({&commit, 1}, {&answer, 1}); });
+    cut_while_it_commits();
+    published.get();
+    EXPECT_EQ(answer.fate, Fate::committed);
+    EXPECT_EQ(store->messages("notes", 0, 10).size(), 1u);
 }
 
 }  // namespace
