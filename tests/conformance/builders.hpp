@@ -150,6 +150,7 @@ public:
         return *this;
     }
     CommitBuilder& message(Message message) {
+        if (message.id == Uuid{}) message.id = fresh_id();
         commit_.messages.push_back(std::move(message));
         return *this;
     }

@@ -7,6 +7,7 @@
 #include <pawl/error.hpp>
 
 #include "base/uuid.hpp"
+#include "conformance/builders.hpp"
 
 namespace pawl::store::conformance {
 
@@ -200,7 +201,8 @@ Generator::Planned Generator::plan_commit(std::vector<InstanceName>& finished) {
     if (chance(25)) plan_mail(planned);
     if (chance(15)) commit.inbox.push_back({.to = instance(), .input_id = "mail", .name = "Pay"});
     if (chance(15))
-        commit.messages.push_back({.channel = chance(50) ? "news" : "ledger", .key = "k"});
+        commit.messages.push_back(
+            {.id = fresh_id(), .channel = chance(50) ? "news" : "ledger", .key = "k"});
     if (!planned.settled.empty() && chance(40)) return planned;
 
     Append& append = commit.append.emplace(Append{.instance = instance()});
