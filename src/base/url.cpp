@@ -33,8 +33,9 @@ std::string percent_decoded(std::string_view shown, std::string_view text) {
     }
     // The names of files end there, for some who open them.
     if (out.find('\0') != out.npos)
-        throw Error{Code::invalid, fmt::format("store URL \"{}\": it contains a zero byte",
-                                               shown.substr(0, shown.find('\0')))};
+        throw Error{Code::invalid,
+                    fmt::format("store URL \"{}\": it contains a zero byte, which no name can have",
+                                shown.substr(0, shown.find('\0')))};
     return out;
 }
 

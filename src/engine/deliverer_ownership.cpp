@@ -85,8 +85,8 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
             place->attempts = taken.attempts;
             place->retry_at = taken.retry_at;
             place->stopped = taken.stopped.has_value();
-            // What somebody else has begun may be what ended him.
             place->fetch = channel.options.batch;
+            // What somebody else has begun may be what ended him.
             place->window = taken.batch.empty() ? channel.options.batch : 1;
         }
         for (const auto index : got.held) {

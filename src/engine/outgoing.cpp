@@ -86,6 +86,7 @@ Uuid OutgoingBuffer::publish(detail::OutgoingMessage from) {
     message.payload.bytes = std::move(from.payload);
     message.key = std::move(options.key);
     message.partition = options.partition;
+    // What was due before all clocks began is due now.
     if (options.deliver_after > Time{}) message.deliver_after = options.deliver_after;
     message.once = std::move(options.once);
     message.once_for = base::at_most_for_ever(options.once_for);

@@ -43,11 +43,6 @@ RunWaiters::Seat::~Seat() {
     waiters_.waiters_.erase(at_);
 }
 
-bool RunWaiters::Seat::is_in_vain() const {
-    return waiters_.life_ == Life::stopped ||
-           (waiters_.life_ == Life::stopping && !is_executed_here());
-}
-
 std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
     const base::Countdown countdown{timeout};
     const bool for_ever = timeout >= base::for_ever;
@@ -58,7 +53,7 @@ std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
         const std::lock_guard lock{waiters_.mutex_};
         if (waiter_.finished) return std::move(waiter_.finished);
         here = is_executed_here();
-        in_vain = for_ever && is_in_vain();
+        in_vain = for_ever && waiters_.is_in_vain(run_);
         look = !here || in_vain;
     }
     for (;;) {
@@ -77,7 +72,7 @@ std::optional<records::Finished> RunWaiters::Seat::wait(Duration timeout) {
         const std::lock_guard lock{waiters_.mutex_};
         if (waiter_.finished) return std::move(waiter_.finished);
         here = is_executed_here();
-        in_vain = for_ever && is_in_vain();
+        in_vain = for_ever && waiters_.is_in_vain(run_);
         look = !told || (waiter_.look && !here) || in_vain;
         waiter_.look = false;
     }
@@ -126,8 +121,7 @@ void RunWaiters::set_life(Life life) {
 
 void RunWaiters::check_worth_waiting(const store::InstanceName& run) {
     const std::lock_guard lock{mutex_};
-    if (life_ == Life::stopped || (life_ == Life::stopping && !executing_.contains(run)))
-        fail_stopped(run);
+    if (is_in_vain(run)) fail_stopped(run);
 }
 
 void RunWaiters::heard() {

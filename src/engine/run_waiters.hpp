@@ -42,7 +42,6 @@ public:
 
     private:
         bool is_executed_here() const { return waiters_.executing_.contains(run_); }
-        bool is_in_vain() const;
 
         RunWaiters& waiters_;
         const store::InstanceName run_;
@@ -72,6 +71,10 @@ private:
     Waiters waiters_;
     std::multiset<store::InstanceName> executing_;
     Life life_ = Life::working;
+    /// Whether nobody here will hear of its end. With the mutex held.
+    bool is_in_vain(const store::InstanceName& run) const {
+        return life_ == Life::stopped || (life_ == Life::stopping && !executing_.contains(run));
+    }
     std::mutex looking_;
 };
 

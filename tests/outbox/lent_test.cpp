@@ -220,6 +220,14 @@ TEST_P(PostgresLent, OfAnOlderMomentThanTheNumberOfPartitionsHasToBeginAgain) {
     }
 }
 
+TEST_P(PostgresLent, RunsAStatementForAMessageOnce) {
+    const auto own = open_postgres(url());
+    const auto text = engine->publish_sql("notes", Note{"a"});
+    EXPECT_EQ(answer_to(own.get(), text), "");
+    EXPECT_THAT(answer_to(own.get(), text), HasSubstr("duplicate key"));
+    EXPECT_THAT(delivered(), ElementsAre("a/"));
+}
+
 TEST_P(PostgresLent, OfAnOlderMomentKeepsNobodyFromTakingPartitions) {
     engine->channel("notes", 8);
     const auto own = open_postgres(url());

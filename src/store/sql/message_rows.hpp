@@ -30,8 +30,8 @@ inline void add_message(Rows& rows, const Outgoing& outgoing, Time now,
         if (part.number >= *partitions) part = Value{};
         hash = part;
     }
-    const bool is_for_later = message->deliver_after && *message->deliver_after > Time{};
-    rows.add({channel, part, hash, now, is_for_later ? Value{*message->deliver_after} : Value{0},
+    rows.add({channel, part, hash, now,
+              message->deliver_after ? Value{*message->deliver_after} : Value{0},
               static_cast<int>(message->payload.encoding), bytes(message->id),
               given_bytes(message->key), given_text(message->type), given_text(message->recipient),
               given_text(message->schema), given_bytes(envelope.causation),
