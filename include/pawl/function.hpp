@@ -91,6 +91,7 @@ struct RunQuery {
     std::size_t limit = 100;
 };
 
+/// On PostgreSQL, two runs that different processes started within a second are in either order.
 struct RunList {
     std::vector<RunSummary> runs;  ///< oldest first
     std::string next;              ///< empty: this was the last page

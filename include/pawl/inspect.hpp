@@ -34,7 +34,8 @@ struct InstanceQuery {
 };
 
 /// Without a type in the query, those of pawl's own are left out: then a page may be shorter than
-/// asked for, and there is another one.
+/// asked for, and there is another one. On PostgreSQL, two instances that different processes made
+/// within a second are in either order.
 struct InstanceList {
     std::vector<Instance> instances;  ///< oldest first
     std::string next;                 ///< empty: this was the last page

@@ -206,5 +206,26 @@ TEST_P(DeadLetters, HaveNoFailuresOfAnAcknowledgedNamesake) {
     EXPECT_EQ(dead_letter(id)->failures, (std::vector<Failure>{{1, clock.now(), "y"}}));
 }
 
+class SharedDeadLetters : public SharedStoreTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedDeadLetters, testing::ValuesIn(stores_under_test()),
+                         name_of_store);
+
+TEST_P(SharedDeadLetters, OfOneTimerAreRevivedFromTheOldestWhicheverProcessSetIt) {
+    std::vector<Answer> answers(1);
+    const auto set_and_bury = [&](Store& by, Version version) {
+        const Commit set = on(order("1"), version).event("Set").timer("Ring", 0s, "k");
+        by.commit({&set, 1}, answers);
+        ASSERT_EQ(answers[0].fate, Fate::committed);
+        const Commit bury = settling().bury(claim_one(open_session(), timers("Ring")), "cause");
+        by.commit({&bury, 1}, answers);
+        ASSERT_EQ(answers[0].fate, Fate::committed);
+    };
+    create(order("2"), {"First"});  // where numbers are taken in advance, these are the earlier
+    set_and_bury(*other, 0);
+    set_and_bury(*store, 1);
+    EXPECT_EQ(store->retry_dead_letters({}), 1);
+    EXPECT_EQ(claim_one(open_session(), timers("Ring")).sequence, 1);
+}
+
 }  // namespace
 }  // namespace pawl::store::conformance

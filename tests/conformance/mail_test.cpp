@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <thread>
+
 #include "conformance/store_test.hpp"
 
 namespace pawl::store::conformance {
@@ -81,6 +84,66 @@ TEST_P(Mail, OfAFailedCommitIsNotSent) {
               Fate::stale);
     EXPECT_THAT(store->inbox(order("2"), 10), IsEmpty());
     EXPECT_THAT(store->messages("ledger", 0, 10), IsEmpty());
+}
+
+class SharedMail : public SharedStoreTest {
+protected:
+    static void commit_in(Store& to, const Commit& one) {
+        std::vector<Answer> answers(1);
+        to.commit({&one, 1}, answers);
+        EXPECT_EQ(answers[0].fate, Fate::committed);
+    }
+    std::vector<std::string> mail_of(const InstanceName& run) {
+        std::vector<std::string> names;
+        for (const auto& row : store->inbox(run, 100)) names.push_back(row.name);
+        return names;
+    }
+    // Both have numbers in stock, where stores take them in advance; `other` has the later ones.
+    void take_numbers() {
+        for (Store* one : {store.get(), other.get()}) {
+            const auto name = order(one == store.get() ? "a" : "b");
+            commit_in(*one, on(name, 0).event("Started").run());
+            commit_in(*one, settling().letter(name));
+        }
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedMail, testing::ValuesIn(stores_under_test()), name_of_store);
+
+TEST_P(SharedMail, IsReadInTheOrderOfItsCommitsWhicheverProcessSendsIt) {
+    take_numbers();
+    commit(on(order("r"), 0).event("Started").run());
+    commit_in(*other, settling().letter(order("r"), "1"));
+    commit_in(*store, settling().letter(order("r"), "2"));
+    // With an append whose timers have to be read, a Commit can't be presumed.
+    commit_in(*other, on(order("b"), 1).event("A").cancel("none").letter(order("r"), "3"));
+    commit_in(*store, on(order("a"), 1).event("A").cancel("none").letter(order("r"), "4"));
+    commit_in(*other, settling().letter(order("r"), "5").letter(order("r"), "6"));
+    EXPECT_THAT(mail_of(order("r")), ElementsAre("1", "2", "3", "4", "5", "6"));
+}
+
+// What one process reads is never followed by mail with an earlier position.
+TEST_P(SharedMail, OfProcessesThatSendAtOneTimeIsOnlyAppended) {
+    take_numbers();
+    commit(on(order("r"), 0).event("Started").run());
+    constexpr int letters = 40;
+    const auto send = [&](Store& from, const std::string& name) {
+        for (int i = 0; i < letters; ++i)
+            commit_in(from, settling().letter(order("r"), name + std::to_string(i)));
+    };
+    std::vector<std::string> seen;
+    {
+        std::jthread a{[&] { send(*store, "a"); }};
+        std::jthread b{[&] { send(*other, "b"); }};
+        const auto reader = database.open();
+        while (seen.size() < 2 * letters && !HasFailure()) {
+            std::vector<std::string> now;
+            for (const auto& row : reader->inbox(order("r"), 100)) now.push_back(row.name);
+            ASSERT_GE(now.size(), seen.size());
+            ASSERT_TRUE(std::equal(seen.begin(), seen.end(), now.begin()));
+            seen = now;
+        }
+    }
+    EXPECT_EQ(seen.size(), 2u * letters);
 }
 
 }  // namespace

@@ -307,5 +307,47 @@ TEST_P(SharedWaits, ReadPastAnyNumberOfRepetitionsOfASignal) {
     EXPECT_LT(commits, 100);
 }
 
+// Both have sent something lately, `a` first: where numbers are taken in advance, its are earlier.
+TEST_P(SharedWaits, ReceiveSignalsOfTwoProcessesInTheOrderTheyWereSent) {
+    auto a = open();
+    auto b = open();
+    const auto body = [](Context& ctx) {
+        ctx.sleep(1h);
+        std::string received;
+        for (int i = 0; i < 4; ++i) received += ctx.wait<std::string>("answer");
+        return received;
+    };
+    auto by_a = a->add("f", body);
+    auto by_b = b->add("f", body);
+    by_a.start("idle").signal("other", 1);
+    by_b.start("idle").signal("other", 2);
+    by_a.start("r");
+    a->run_until_idle();
+    by_b.run("r").signal("answer", std::string{"1"});
+    by_a.run("r").signal("answer", std::string{"2"});
+    by_b.run("r").signal("answer", std::string{"3"});
+    by_a.run("r").signal("answer", std::string{"4"});
+    advance(*a, 1h);
+    EXPECT_EQ(by_a.run("r").result(0s), "1234");
+}
+
+TEST_P(SharedWaits, ArePausedByOneProcessAndResumedByAnother) {
+    auto a = open();
+    auto b = open();
+    const auto body = [](Context& ctx) { ctx.sleep(1h); };
+    auto by_a = a->add("f", body);
+    auto by_b = b->add("f", body);
+    by_a.start("idle").signal("other", 1);
+    by_b.start("idle").signal("other", 2);
+    by_a.start("r");
+    a->run_until_idle();
+    by_b.run("r").pause();
+    by_a.run("r").resume();
+    a->run_until_idle();
+    EXPECT_EQ(by_a.run("r").status(), RunStatus::suspended);
+    advance(*a, 1h);
+    EXPECT_TRUE(by_a.run("r").result(0s));
+}
+
 }  // namespace
 }  // namespace pawl::engine_test

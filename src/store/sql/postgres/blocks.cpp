@@ -13,11 +13,10 @@ const char* sequence_of(Number sort) {
             return "instance_block";
         case Number::item:
             return "item_block";
-        case Number::inbox:
-            return "inbox_block";
         case Number::session:
             return "session_block";
         case Number::position:
+        case Number::inbox:
             break;  // the server gives them
     }
     return nullptr;
@@ -26,7 +25,8 @@ const char* sequence_of(Number sort) {
 }  // namespace
 
 // Nobody waits for the answer with the mutex: it may come only when a row is free that another
-// thread has locked, who needs a number to go on. Of two that ask at a time the last one's stays.
+// thread has locked, who needs a number to go on. Of two that ask at a time the later block stays,
+// so that the numbers of one transaction never fall.
 std::int64_t Blocks::next(PostgresConnection& connection, Number sort) {
     auto& block = blocks_[static_cast<std::size_t>(sort)];
     const auto now = std::chrono::steady_clock::now();
@@ -38,14 +38,15 @@ std::int64_t Blocks::next(PostgresConnection& connection, Number sort) {
     std::int64_t first = 0;
     connection.query(next_block, {text(sequence)}, [&](const Row& row) { first = row.number(0); });
     const std::lock_guard lock{block.mutex};
+    if (first < block.next && block.taken > now) return first;
     block.next = first + 1;
     block.end = first + postgres::block;
-    block.taken = now;
+    block.taken = std::chrono::steady_clock::now();
     return first;
 }
 
 std::int64_t BlockNumbers::next(Connection& connection, Number sort) {
-    if (sort == Number::position) return 0;
+    if (sequence_of(sort) == nullptr) return 0;
     return blocks_.next(static_cast<PostgresConnection&>(connection), sort);
 }
 

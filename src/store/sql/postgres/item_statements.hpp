@@ -213,7 +213,8 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
                    k.reason, i.payload
               FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS k (id, reason, at)
               JOIN pawl_item i ON i.id = k.id)",
-    // Of several letters of one timer, or one run, the oldest is revived.
+    // Of several letters of one timer, or one run, the oldest is revived: ids of two processes are
+    // not in the order of time, the events of the instance are.
     .revive = R"(
             INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, failures,
                    created_at, due_at, encoding, key, causation, correlation, conversation, tenant,
@@ -225,7 +226,7 @@ inline constexpr Statements::DeadLetters dead_letter_statements{
                              PARTITION BY d.instance, d.kind,
                                           CASE WHEN d.kind = 3 THEN ''::bytea
                                                ELSE coalesce(d.key, d.id::text::bytea) END
-                             ORDER BY d.id) AS turn
+                             ORDER BY d.sequence, d.idx, d.id) AS turn
                       FROM unnest($1::bigint[], $2::bigint[]) AS k (id, now)
                       JOIN pawl_dead_letter d ON d.id = k.id) d
              WHERE NOT (kind = 2 AND key IS NOT NULL AND (turn > 1 OR EXISTS (

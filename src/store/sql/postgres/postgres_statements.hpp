@@ -262,21 +262,25 @@ inline constexpr Statements statements{
                    SELECT item FROM pawl_ending WHERE at < $1::bigint ORDER BY at
                     LIMIT $2::bigint FOR UPDATE SKIP LOCKED)))",
                 .remove = "DELETE FROM pawl_ending WHERE instance = ANY ($1::bigint[])"},
-    .inbox = {.add = R"(
-            INSERT INTO pawl_inbox (position, type, id, shard, at, encoding, name, input_id,
-                   causation, correlation, conversation, tenant, trace, payload)
-            SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::integer[],
-                   $5::bigint[], $6::smallint[], $7::text[], $8::bytea[], $9::bytea[], $10::text[],
-                   $11::text[], $12::text[], $13::text[], $14::bytea[]))",
-              .page = "SELECT position, at, encoding, name, input_id, causation, correlation, "
-                      "conversation, tenant, trace, payload FROM pawl_inbox "
-                      "WHERE type = $1::bigint AND id = $2::bytea ORDER BY position "
-                      "LIMIT $3::bigint",
-              .take = R"(
+    .inbox =
+        {// The server gives the positions, in the order of the rows; $1 is not used. The rows of
+         // the runs are locked by an earlier statement, with guards presumed or read: so the
+         // mail of a run has positions in the order of the commits.
+         .add = R"(
+            INSERT INTO pawl_inbox (type, id, shard, at, encoding, name, input_id, causation,
+                   correlation, conversation, tenant, trace, payload)
+            SELECT * FROM unnest($2::bigint[], $3::bytea[], $4::integer[], $5::bigint[],
+                   $6::smallint[], $7::text[], $8::bytea[], $9::bytea[], $10::text[], $11::text[],
+                   $12::text[], $13::text[], $14::bytea[]))",
+         .page = "SELECT position, at, encoding, name, input_id, causation, correlation, "
+                 "conversation, tenant, trace, payload FROM pawl_inbox "
+                 "WHERE type = $1::bigint AND id = $2::bytea ORDER BY position "
+                 "LIMIT $3::bigint",
+         .take = R"(
             DELETE FROM pawl_inbox b
              USING unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS k (position, type, id)
              WHERE b.position = k.position AND b.type = k.type AND b.id = k.id)",
-              .clear = R"(
+         .clear = R"(
             DELETE FROM pawl_inbox b USING unnest($1::bigint[], $2::bytea[]) AS k (type, id)
              WHERE b.type = k.type AND b.id = k.id)"},
     .channels = channels,

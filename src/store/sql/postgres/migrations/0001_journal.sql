@@ -32,9 +32,11 @@
 --
 -- In the database the prefix is the schema: pawl_event is pawl.event. Times are microseconds since
 -- 1970 in UTC. Ids, keys and payloads are bytes and compare as bytes. What was not given is NULL.
--- Other tables refer to an instance by `ref`, a number. Numbers of instances, items and so on are
+-- Other tables refer to an instance by `ref`, a number. Numbers of instances, items and sessions are
 -- taken from sequences a block at a time by each process, so that no row is a queue for all writers;
--- they leave gaps, and are in the order of time only as far as blocks are short-lived.
+-- they leave gaps, and two processes give them in another order than that of time, within a second.
+-- So nothing that is promised in an order rests on them: events, mail and messages have numbers that
+-- the server gives when it writes the row.
 
 CREATE TABLE pawl_meta (
     one               smallint PRIMARY KEY CHECK (one = 1),
@@ -48,7 +50,6 @@ CREATE TABLE pawl_meta (
 
 CREATE SEQUENCE pawl_instance_block INCREMENT BY 1024;
 CREATE SEQUENCE pawl_item_block INCREMENT BY 1024;
-CREATE SEQUENCE pawl_inbox_block INCREMENT BY 1024;
 CREATE SEQUENCE pawl_session_block INCREMENT BY 1024;
 
 CREATE TABLE pawl_name (
@@ -222,8 +223,10 @@ CREATE TABLE pawl_ending (
 CREATE INDEX ending_by_time ON pawl_ending (at);
 CREATE INDEX ending_of_instance ON pawl_ending (instance);
 
+-- Positions are given by the server while the writer holds the row of the run: mail of a run has them
+-- in the order of the commits, whichever processes send it.
 CREATE TABLE pawl_inbox (
-    position     bigint PRIMARY KEY,
+    position     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     type         bigint NOT NULL,               -- pawl_name; the instance need not exist yet
     at           bigint NOT NULL,
     shard        integer NOT NULL,
