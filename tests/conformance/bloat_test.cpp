@@ -199,5 +199,128 @@ TEST_F(Bloat, WhatComesToStandBeforeTheMarkIsFoundToo) {
     EXPECT_EQ(handled.size(), static_cast<std::size_t>(all - 2 * per_group));
 }
 
+class MessageBloat : public Bloat {
+protected:
+    void SetUp() override {
+        Bloat::SetUp();
+        if (!IsSkipped()) store->outbox().declare("news", 1);
+    }
+    void publish(const std::string& text, int count = 1) {
+        Commit commit;
+        for (int i = 0; i < count; ++i) {
+            auto& message = commit.messages.emplace_back();
+            message.id = fresh_id();
+            message.channel = "news";
+            message.payload.bytes = text;
+        }
+        std::vector<Answer> answers(1);
+        store->commit(std::vector<Commit>{std::move(commit)}, answers);
+        ASSERT_EQ(answers[0].fate, Fate::committed);
+    }
+    void own() {
+        const SessionId session = store->open_session({.lease = 1h});
+        ASSERT_EQ(store->outbox().own({session, ++fence}, "news").taken.size(), 1u);
+        last = {.partition = {"news", 0}, .fence = fence, .fetch = per_group};
+    }
+    /// Is done with what it had, and takes more: the texts.
+    std::vector<std::string> deliver() {
+        const auto answer = store->outbox().advance(std::vector{last})[0];
+        EXPECT_FALSE(answer.lost);
+        last.done.clear();
+        std::vector<std::string> texts;
+        for (const auto& message : answer.fetched) {
+            last.done.push_back(message.position);
+            texts.push_back(message.payload.bytes);
+        }
+        last.sequence += static_cast<std::int64_t>(last.done.size());
+        return texts;
+    }
+    std::int64_t deliver_all() {
+        std::int64_t delivered = 0;
+        for (;;) {
+            store->outbox().look(std::vector<Partition>{{"news", 0}});
+            const auto texts = deliver();
+            if (texts.empty()) return delivered;
+            delivered += static_cast<std::int64_t>(texts.size());
+        }
+    }
+    /// A message by a transaction of somebody else's.
+    static constexpr const char* late =
+        "INSERT INTO pawl_message (channel, part, at, due_at, encoding, id, payload) "
+        "SELECT ref, 0, 0, 0, 1, '\\x00', 'late' FROM pawl_channel";
+
+    Advance last;
+};
+
+TEST_F(MessageBloat, SearchesDoNotPassWhatAnOldReaderKeeps) {
+    for (int g = 0; g < groups; ++g) publish("a", per_group);
+    PostgresConnection reader{link};
+    reader.begin(sql::Access::read);
+    reader.query("SELECT count(*) FROM pawl_message", {}, [](const Row&) {});
+    own();
+    EXPECT_EQ(deliver_all(), all);
+    constexpr int polls = 50;
+    for (int i = 0; i < polls; ++i) EXPECT_EQ(store->outbox().depths("news")[0].waiting, 0);
+    store.reset();  // its connections report what they have read when they end
+
+    const auto of_index = [&](sql::Statement question) { return ask(question); };
+    EXPECT_TRUE(await([&] {
+        return of_index(
+                   "SELECT idx_scan FROM pg_stat_user_indexes WHERE schemaname = $1::text "
+                   "AND indexrelname = 'message_of_partition'") >= 2 * groups + polls;
+    }));
+    const auto read = of_index(
+        "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE schemaname = $1::text "
+        "AND indexrelname = 'message_of_partition'");
+    // Each search and each poll from the start.
+    constexpr auto from_the_start = std::int64_t{2} * groups * all / 2 + polls * all;
+    EXPECT_GE(read, all);
+    EXPECT_LT(read, from_the_start / 10);
+    reader.rollback();
+}
+
+// A mark must not stand before what a transaction leaves that was open when it was set.
+TEST_F(MessageBloat, WhatATransactionLeavesThatTookLongIsFoundByTheFirstSearch) {
+    publish("a", 3 * per_group);
+    PostgresConnection writer{link};
+    writer.begin(sql::Access::write);
+    writer.run(late);
+    publish("b", 3 * per_group);
+    own();
+    EXPECT_EQ(deliver_all(), 6 * per_group);
+    // Marks are set anew a few times, behind the position that nobody sees yet.
+    const auto until = std::chrono::steady_clock::now() + 500ms;
+    EXPECT_TRUE(await([&] {
+        publish("c");
+        EXPECT_EQ(deliver_all(), 1);
+        return std::chrono::steady_clock::now() > until;
+    }));
+    writer.commit();
+    publish("d");
+    EXPECT_EQ(store->outbox().depths("news")[0].waiting, 2);
+    EXPECT_EQ(deliver(), (std::vector<std::string>{"late", "d"}));
+}
+
+TEST_F(MessageBloat, WhatBecomesDueIsFoundBeforeTheMark) {
+    Commit later;
+    later.messages.push_back({.id = fresh_id(),
+                              .channel = "news",
+                              .payload = {"later"},
+                              .deliver_after = clock.now() + 1h});
+    std::vector<Answer> answers(1);
+    store->commit(std::vector<Commit>{later}, answers);
+    publish("a", 3 * per_group);
+    own();
+    EXPECT_EQ(deliver_all(), 3 * per_group);
+    publish("b");
+    clock.advance(1h);
+    EXPECT_EQ(store->outbox().look(std::vector<Partition>{{"news", 0}})[0], Time{});
+    last.ripen = true;
+    EXPECT_EQ(deliver(), (std::vector<std::string>{"later", "b"}));
+    EXPECT_EQ(store->outbox().depths("news")[0].waiting, 2);
+    EXPECT_EQ(deliver_all(), 0);
+    EXPECT_EQ(store->outbox().depths("news")[0].waiting, 0);
+}
+
 }  // namespace
 }  // namespace pawl::store::conformance

@@ -13,6 +13,8 @@
 namespace pawl::store::sql {
 namespace {
 
+constexpr int message_columns = 16;  // that read_message reads
+
 // Eight bytes each, the highest first.
 std::string packed(const std::vector<std::int64_t>& positions) {
     std::string out;
@@ -64,64 +66,27 @@ private:
 
 }  // namespace
 
+// Of one partition.
+struct Delivering::Search {
+    std::size_t at = 0;  ///< in the Advances
+    Ref channel = 0;
+    std::int32_t part = 0;
+    MessageMarks::Start start;
+    std::int64_t first = 0;
+};
+
+namespace {
+
+// What searches have found, once their transaction is committed.
+void leave_marks(MessageMarks& marks, const auto& searches, Duration begun) {
+    const Duration took = MessageMarks::uptime() - begun;
+    for (const auto& one : searches) marks.found(one.channel, one.part, one.start, one.first, took);
+}
+
+}  // namespace
+
 std::optional<Ref> Delivering::find(Connection& connection, const std::string& channel) {
     return interned_.find(connection, std::string_view{channel});
-}
-
-std::int32_t Delivering::declare_in(Connection& connection, Ref ref, std::int32_t partitions) {
-    std::int32_t there = 0;
-    const auto hold = [&] {
-        connection.query(sql_.channels.hold, {ref},
-                         [&](const Row& row) { there = static_cast<std::int32_t>(row.number(0)); });
-        return there > 0;
-    };
-    if (!hold()) {
-        connection.run(sql_.channels.add, {ref, partitions == 0 ? default_partitions : partitions});
-        hold();
-    }
-    Rows parts;
-    for (std::int32_t part = 0; part < there; ++part) parts.add({ref, part});
-    connection.run(sql_.partitions.add, parts);
-    return there;
-}
-
-std::int32_t Delivering::declare(const std::string& channel, std::int32_t partitions) {
-    Words words{interned_, sql_};
-    Ref ref = 0;
-    const auto there = in_write(database_, Purpose::group, [&](Connection& connection) {
-        words.forget();
-        ref = words.name(connection, channel);
-        return declare_in(connection, ref, partitions);
-    });
-    words.keep();
-    declared_.add(ref);
-    if (partitions != 0 && partitions != there)
-        throw Error{Code::invalid,
-                    fmt::format("channel \"{}\" has {} partitions, not {}: the number is changed "
-                                "by Engine::repartition, once the channel is empty",
-                                channel, there, partitions)};
-    return there;
-}
-
-bool Delivering::repartition(const std::string& channel, std::int32_t partitions) {
-    declare(channel, 0);
-    const bool changed = in_write(database_, Purpose::group, [&](Connection& connection) {
-        const Ref ref = *find(connection, channel);
-        connection.query(sql_.channels.lock, {ref}, [](const Row&) {});
-        // Owners lock their partition before its messages, so it is done in this order here.
-        connection.query(sql_.partitions.lock, {ref}, [](const Row&) {});
-        // Whoever publishes waits for this, or is waited for.
-        if (sql_.channels.quiesce) connection.run(*sql_.channels.quiesce);
-        bool empty = true;
-        connection.query(sql_.messages.any, {ref}, [&](const Row&) { empty = false; });
-        if (!empty) return false;
-        connection.run(sql_.partitions.remove, {ref});
-        connection.run(sql_.channels.set, {ref, partitions});
-        declare_in(connection, ref, partitions);
-        return true;
-    });
-    if (changed) database_.announce();
-    return changed;
 }
 
 Delivering::Owners Delivering::owners(Connection& connection, Ref ref, SessionId session,
@@ -252,20 +217,78 @@ std::vector<bool> Delivering::hold(Connection& connection, std::span<const Advan
     return held;
 }
 
+// In two transactions: what one of them sees is older than what it is told.
+void Delivering::see_moment() {
+    if (!sql_.messages.marks || !marks_.wants_moment()) return;
+    const std::unique_lock turn{seeing_moment_, std::try_to_lock};
+    if (!turn) return;  // somebody else is at it, and the last one will do
+    MessageMarks::Seen seen;
+    in_read(database_, [&](Connection& connection) {
+        connection.query(sql_.messages.marks->position, {},
+                         [&](const Row& row) { seen.position = row.number(0); });
+        return true;
+    });
+    in_read(database_, [&](Connection& connection) {
+        connection.query(sql_.messages.marks->snapshot, {}, [&](const Row& row) {
+            seen.snapshot = row.view(0);
+            seen.ceiling = std::stoull(std::string{row.view(1)});
+        });
+        return true;
+    });
+    marks_.set_moment(seen);
+}
+
 std::vector<std::optional<Time>> Delivering::look(std::span<const Partition> partitions) {
-    return in_read(database_, [&](Connection& connection) {
+    see_moment();
+    const Duration begun = MessageMarks::uptime();
+    std::vector<Search> searches;
+    auto due = in_read(database_, [&](Connection& connection) {
         std::vector<std::optional<Time>> due(partitions.size());
+        searches.clear();
+        searches.reserve(partitions.size());
         Rows keys;
-        for (const auto& partition : partitions)
-            keys.add({find(connection, partition.channel).value_or(0), partition.index});
-        connection.query(sql_.messages.first_due, keys,
-                         [&](std::size_t key, const Row& row) { due[key] = row.maybe_time(0); });
+        for (const auto& partition : partitions) {
+            const Ref ref = find(connection, partition.channel).value_or(0);
+            if (!sql_.messages.marks) {
+                keys.add({ref, partition.index});
+                continue;
+            }
+            const auto& start = searches
+                                    .emplace_back(Search{.channel = ref,
+                                                         .part = partition.index,
+                                                         .start = marks_.of(ref, partition.index)})
+                                    .start;
+            keys.add({ref, partition.index, start.position, text(start.transactions),
+                      text(start.floors)});
+        }
+        connection.query(sql_.messages.first_due, keys, [&](std::size_t key, const Row& row) {
+            due[key] = row.maybe_time(0);
+            if (sql_.messages.marks && !row.is_null(1)) searches[key].first = row.number(1);
+        });
         return due;
     });
+    leave_marks(marks_, searches, begun);
+    return due;
+}
+
+std::vector<Delivering::Search> Delivering::searches(std::span<const Advance> all,
+                                                     const std::vector<bool>& held,
+                                                     const std::vector<Ref>& refs) const {
+    std::vector<Search> searches;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!held[i] || all[i].fetch == 0) continue;
+        const auto part = all[i].partition.index;
+        searches.push_back(
+            {.at = i, .channel = refs[i], .part = part, .start = marks_.of(refs[i], part)});
+    }
+    return searches;
 }
 
 std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
-    return in_write(database_, Purpose::group, [&](Connection& connection) {
+    see_moment();
+    const Duration begun = MessageMarks::uptime();
+    std::vector<Search> searches;
+    auto answers = in_write(database_, Purpose::group, [&](Connection& connection) {
         const Time now = database_.now();
         std::vector<Advanced> answers(all.size());
         std::vector<Ref> refs;
@@ -273,38 +296,53 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
             refs.push_back(find(connection, one.partition.channel).value_or(0));
         const auto held = hold(connection, all, refs);
         Progress progress{now};
-        Rows ripe, wanted;
-        std::vector<std::size_t> wants;
         for (std::size_t i = 0; i < all.size(); ++i) {
             answers[i].lost = !held[i];
-            if (!held[i]) continue;
-            progress.conclude(all[i]);
-            if (all[i].fetch == 0) continue;
-            wants.push_back(i);
-            if (all[i].ripen) ripe.add({refs[i], all[i].partition.index, now});
-            // Those that are left are among what is found.
-            wanted.add({refs[i], all[i].partition.index,
-                        static_cast<std::int64_t>(all[i].fetch + all[i].left.size()),
-                        all[i].left.empty() ? limit_of(all[i].fetch_bytes) : no_limit});
+            if (held[i]) progress.conclude(all[i]);
         }
         connection.post(sql_.dead_messages.bury, progress.buried);
         connection.post(sql_.messages.remove, progress.done);
+        searches = this->searches(all, held, refs);
+        Rows ripe;
+        for (const auto& one : searches)
+            if (all[one.at].ripen) ripe.add({one.channel, one.part, now});
         connection.post(sql_.messages.ripen, ripe);
-        std::vector<std::size_t> bytes(wants.size());
-        connection.query(sql_.messages.next, wanted, [&](std::size_t key, const Row& row) {
-            const Advance& one = all[wants[key]];
-            auto& fetched = answers[wants[key]].fetched;
-            if (fetched.size() == one.fetch || std::ranges::count(one.left, row.number(0)) > 0)
-                return;
-            if (bytes[key] >= one.fetch_bytes) return;
-            fetched.push_back(read_message(row));
-            fetched.back().channel = one.partition.channel;
-            bytes[key] += fetched.back().payload.bytes.size();
-        });
+        fetch(connection, all, searches, answers);
         for (std::size_t i = 0; i < all.size(); ++i)
             if (held[i]) progress.move(refs[i], all[i], answers[i].fetched);
         connection.post(sql_.partitions.advance, progress.moved);
         return answers;
+    });
+    if (sql_.messages.marks) leave_marks(marks_, searches, begun);
+    return answers;
+}
+
+void Delivering::fetch(Connection& connection, std::span<const Advance> all,
+                       std::vector<Search>& searches, std::vector<Advanced>& answers) {
+    Rows wanted;
+    for (const auto& [i, channel, part, start, first] : searches) {
+        const Advance& one = all[i];
+        // Those that are left are among what is found.
+        const auto most = static_cast<std::int64_t>(one.fetch + one.left.size());
+        const auto bytes = one.left.empty() ? limit_of(one.fetch_bytes) : no_limit;
+        if (sql_.messages.marks)
+            wanted.add({channel, part, most, bytes, start.position, text(start.transactions),
+                        text(start.floors)});
+        else
+            wanted.add({channel, part, most, bytes});
+    }
+    std::vector<std::size_t> bytes(searches.size());
+    connection.query(sql_.messages.next, wanted, [&](std::size_t key, const Row& row) {
+        Search& search = searches[key];
+        if (sql_.messages.marks && !row.is_null(message_columns))
+            search.first = row.number(message_columns);
+        const Advance& one = all[search.at];
+        auto& fetched = answers[search.at].fetched;
+        if (fetched.size() == one.fetch || std::ranges::count(one.left, row.number(0)) > 0) return;
+        if (bytes[key] >= one.fetch_bytes) return;
+        fetched.push_back(read_message(row));
+        fetched.back().channel = one.partition.channel;
+        bytes[key] += fetched.back().payload.bytes.size();
     });
 }
 
@@ -324,8 +362,12 @@ bool Delivering::advance_in(Connection& connection, const Advance& one) {
 }
 
 std::vector<PartitionDepth> Delivering::depths(const std::string& channel) {
-    return in_read(database_, [&](Connection& connection) {
+    see_moment();
+    const Duration begun = MessageMarks::uptime();
+    std::vector<Search> searches;
+    auto depths = in_read(database_, [&](Connection& connection) {
         std::vector<PartitionDepth> depths;
+        searches.clear();
         const auto ref = find(connection, channel);
         if (!ref) return depths;
         connection.query(sql_.partitions.depths, {*ref}, [&](const Row& row) {
@@ -338,20 +380,49 @@ std::vector<PartitionDepth> Delivering::depths(const std::string& channel) {
             one.owner = row.number(5);
         });
         // Messages of a channel that nobody has subscribed to yet have no partition row.
-        connection.query(sql_.messages.waiting, {*ref}, [&](const Row& row) {
-            const auto part = static_cast<std::int32_t>(row.number(0));
+        const auto waits = [&](std::int32_t part, std::int64_t count, Time oldest) {
             auto at = std::ranges::find(depths, part,
                                         [](const PartitionDepth& d) { return d.partition.index; });
             if (at == depths.end()) {
                 depths.push_back({.partition = {channel, part}});
                 at = std::prev(depths.end());
             }
-            at->waiting = row.number(1);
-            at->oldest = row.time(2);
-        });
+            at->waiting = count;
+            at->oldest = oldest;
+        };
+        if (!sql_.messages.marks) {
+            connection.query(sql_.messages.waiting, {*ref}, [&](const Row& row) {
+                waits(static_cast<std::int32_t>(row.number(0)), row.number(1), row.time(2));
+            });
+        } else {
+            searches = waiting(connection, *ref, channel, waits);
+        }
         std::ranges::sort(depths, {}, &PartitionDepth::partition);
         return depths;
     });
+    leave_marks(marks_, searches, begun);
+    return depths;
+}
+
+std::vector<Delivering::Search> Delivering::waiting(
+    Connection& connection, Ref ref, const std::string& channel,
+    const std::function<void(std::int32_t, std::int64_t, Time)>& waits) {
+    std::int32_t partitions = 0;
+    connection.query(sql_.channels.find, {text(channel)}, [&](const Row& row) {
+        partitions = static_cast<std::int32_t>(row.number(1));
+    });
+    std::vector<Search> searches;
+    for (std::int32_t part = 0; part < partitions; ++part)
+        searches.push_back({.channel = ref, .part = part, .start = marks_.of(ref, part)});
+    Rows keys;
+    for (const auto& one : searches)
+        keys.add({ref, one.part, one.start.position, text(one.start.transactions),
+                  text(one.start.floors)});
+    connection.query(sql_.messages.waiting, keys, [&](std::size_t key, const Row& row) {
+        waits(searches[key].part, row.number(0), row.time(1));
+        searches[key].first = row.is_null(2) ? 0 : row.number(2);
+    });
+    return searches;
 }
 
 std::vector<Delivered> Delivering::delivered(std::span<const Uuid> messages) {

@@ -1,6 +1,8 @@
 /// The ordered outbox on SQL: who has which partition, and how far it is.
 #pragma once
 
+#include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "store/sql/database.hpp"
 #include "store/sql/declared_channels.hpp"
 #include "store/sql/interned.hpp"
+#include "store/sql/message_marks.hpp"
 
 namespace pawl::store::sql {
 
@@ -61,6 +64,15 @@ private:
                                      const std::vector<std::int32_t>& parts);
     std::vector<bool> hold(Connection& connection, std::span<const Advance> all,
                            const std::vector<Ref>& refs);
+    /// Before a transaction that searches for messages, so that it can leave a mark.
+    void see_moment();
+    struct Search;  // for the messages of a partition
+    std::vector<Search> searches(std::span<const Advance> all, const std::vector<bool>& held,
+                                 const std::vector<Ref>& refs) const;
+    void fetch(Connection& connection, std::span<const Advance> all, std::vector<Search>& searches,
+               std::vector<Advanced>& answers);
+    std::vector<Search> waiting(Connection& connection, Ref ref, const std::string& channel,
+                                const std::function<void(std::int32_t, std::int64_t, Time)>& waits);
     /// Of the statements that filter dead messages; nothing if there can be none.
     std::optional<Rows> parameters(Connection& connection, const DeadMessageFilter& filter,
                                    std::int64_t limit);
@@ -76,6 +88,8 @@ private:
     const Statements& sql_;
     Interned& interned_;
     DeclaredChannels& declared_;
+    MessageMarks marks_;
+    std::mutex seeing_moment_;
 };
 
 }  // namespace pawl::store::sql

@@ -92,6 +92,7 @@ inline constexpr Statements::Messages standard_messages{
         "SELECT due_at FROM pawl_message WHERE channel = $1 AND part = $2 ORDER BY due_at "
         "LIMIT 1",
     .waiting = "SELECT part, count(*), min(at) FROM pawl_message WHERE channel = $1 GROUP BY part",
+    .marks = std::nullopt,
     .any = "SELECT 1 FROM pawl_message WHERE channel = $1 LIMIT 1",
     .find = "SELECT 1 FROM pawl_message WHERE id = $1",
 };

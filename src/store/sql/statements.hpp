@@ -190,8 +190,17 @@ struct Statements {
         Statement ripen;      ///< bulk (channel, part, now): those that became due count from then
         Statement first_due;  ///< bulk (channel, part): when the first is due; 0: now
         Statement waiting;    ///< (channel): part, how many, the oldest
-        Statement any;        ///< (channel): one, if there is one
-        Statement find;       ///< bulk (id): something where it is there
+        /// Where messages that were removed may stand in the way (message_marks.hpp). `next`,
+        /// `first_due` and `waiting`, which is then bulk (channel, part), have three parameters
+        /// more, a mark, transactions and floors, and one column more: the first position behind
+        /// the mark of what was never for later; NULL: none.
+        struct Marks {
+            Statement position;  ///< the last one that was given
+            Statement snapshot;  ///< what is committed, and the number of the next transaction
+        };
+        std::optional<Marks> marks;
+        Statement any;   ///< (channel): one, if there is one
+        Statement find;  ///< bulk (id): something where it is there
     } messages;
 
     struct DeadMessages {

@@ -83,6 +83,22 @@ inline constexpr Statements::Subscribers subscribers{
         "FROM pawl_session)",
 };
 
+/// What is committed, and the number that the next transaction will have. A snapshot ends at the
+/// last one that has ended; those after it may be running. `age` tells the low half of the next
+/// number.
+inline constexpr Statement snapshot = R"(
+    SELECT s::text,
+           (x + ((age('3'::xid)::bigint + 3 - x % 4294967296) % 4294967296 + 4294967296)
+                % 4294967296)::text
+      FROM (SELECT s, pg_snapshot_xmax(s)::text::bigint AS x
+              FROM (SELECT pg_current_snapshot() AS s OFFSET 0) s) s)";
+
+// Searches begin at a mark, or behind the floor of a transaction that has ended since (`first`).
+// Marks rest on it that a transaction has its number before its first position, as with events, and
+// that nothing comes to stand before them. So what was for later and is due stands apart. Rows are
+// compared with (due_at, position), which no other index has: the primary key would lead through
+// the messages of all partitions.
+//
 // In a transaction of the user's that sees an older moment than its statement, the number of
 // partitions may have changed since: the lock fails then. The others see it as it is, and need
 // none.
@@ -103,42 +119,81 @@ inline constexpr Statements::Messages messages{
         "payload, ord) LEFT JOIN pawl_channel c ON c.ref = k.channel "
         "WHERE (SELECT count(*) FROM (SELECT FROM pawl_channel WHERE ref = ANY ($1) "
         "AND current_setting('transaction_isolation') <> 'read committed' FOR KEY SHARE) AS l) "
-        ">= 0 ORDER BY k.ord",
+        ">= 0 AND pg_current_xact_id() IS NOT NULL ORDER BY k.ord",
     .add_placed = std::nullopt,
     .page =
-        "SELECT m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, m.recipient, "
+        "SELECT m.position, m.at, greatest(m.due_at, 0), m.encoding, m.message_key, m.type, "
+        "m.recipient, "
         "m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, m.trace, "
         "m.payload, m.id, m.part FROM pawl_message m WHERE m.channel = $1::bigint "
         "AND m.position > $2::bigint ORDER BY m.position LIMIT $3::bigint",
     .next =
-        "SELECT k.ord, m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, "
+        "SELECT k.ord, m.position, m.at, greatest(m.due_at, 0), m.encoding, m.message_key, m.type, "
         "m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, "
-        "m.trace, m.payload, m.id, m.part "
-        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[]) WITH ORDINALITY "
-        "AS k (channel, part, most, bytes, ord) CROSS JOIN LATERAL (SELECT * FROM (SELECT *, "
+        "m.trace, m.payload, m.id, m.part, m.first "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], "
+        "$6::text[], $7::text[]) WITH ORDINALITY "
+        "AS k (channel, part, most, bytes, mark, transactions, floors, ord) "
+        "CROSS JOIN LATERAL (SELECT least(k.mark, (SELECT min(r.floor) + 1 "
+        "FROM unnest(k.transactions::xid8[], k.floors::bigint[]) AS r (id, floor) "
+        "WHERE pg_visible_in_snapshot(r.id, pg_current_snapshot()))) AS first OFFSET 0) AS s "
+        "CROSS JOIN LATERAL (SELECT * FROM (SELECT *, "
         "sum(octet_length(payload)) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - "
-        "octet_length(payload) AS earlier FROM (SELECT * FROM pawl_message m "
-        "WHERE m.channel = k.channel AND m.part = k.part AND m.due_at = 0 ORDER BY m.position "
-        "LIMIT k.most) AS m) AS m WHERE earlier < k.bytes) AS m ORDER BY k.ord, m.position",
+        "octet_length(payload) AS earlier FROM (SELECT *, "
+        "min(position) FILTER (WHERE due_at = 0) OVER () AS first FROM ("
+        "(SELECT * FROM pawl_message m WHERE m.channel = k.channel AND m.part = k.part "
+        "AND m.due_at < 0 ORDER BY m.due_at, m.position LIMIT k.most) UNION ALL "
+        "(SELECT * FROM pawl_message m WHERE m.channel = k.channel AND m.part = k.part "
+        "AND (m.due_at, m.position) >= (0, s.first) AND m.due_at < 1 "
+        "ORDER BY m.due_at, m.position LIMIT k.most)) AS m "
+        "ORDER BY position LIMIT k.most) AS m) AS m WHERE earlier < k.bytes) AS m "
+        "ORDER BY k.ord, m.position",
     .rows =
-        "SELECT k.ord, m.position, m.at, m.due_at, m.encoding, m.message_key, m.type, "
+        "SELECT k.ord, m.position, m.at, greatest(m.due_at, 0), m.encoding, m.message_key, m.type, "
         "m.recipient, m.schema_url, m.causation, m.correlation, m.conversation, m.tenant, "
         "m.trace, m.payload, m.id, m.part "
         "FROM unnest($1::bigint[]) WITH ORDINALITY AS k (position, ord) "
         "JOIN pawl_message m ON m.position = k.position",
     .remove = "DELETE FROM pawl_message WHERE position = ANY ($1::bigint[])",
     .ripen =
-        "UPDATE pawl_message m SET at = m.due_at, due_at = 0 "
+        "UPDATE pawl_message m SET at = m.due_at, due_at = -1 "
         "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS k (channel, part, now) "
         "WHERE m.channel = k.channel AND m.part = k.part AND m.due_at > 0 "
         "AND m.due_at <= k.now",
     .first_due =
-        "SELECT k.ord, (SELECT m.due_at FROM pawl_message m WHERE m.channel = k.channel "
-        "AND m.part = k.part ORDER BY m.due_at LIMIT 1) "
-        "FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS k (channel, part, ord)",
+        "SELECT k.ord, least((SELECT greatest(m.due_at, 0) FROM pawl_message m "
+        "WHERE m.channel = k.channel AND m.part = k.part AND m.due_at < 0 LIMIT 1), "
+        "CASE WHEN f.position IS NULL THEN (SELECT m.due_at FROM pawl_message m "
+        "WHERE m.channel = k.channel AND m.part = k.part AND m.due_at > 0 ORDER BY m.due_at "
+        "LIMIT 1) ELSE 0 END), f.position "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::text[], $5::text[]) "
+        "WITH ORDINALITY AS k (channel, part, mark, transactions, floors, ord) "
+        "CROSS JOIN LATERAL (SELECT least(k.mark, (SELECT min(r.floor) + 1 "
+        "FROM unnest(k.transactions::xid8[], k.floors::bigint[]) AS r (id, floor) "
+        "WHERE pg_visible_in_snapshot(r.id, pg_current_snapshot()))) AS first OFFSET 0) AS s "
+        "CROSS JOIN LATERAL (SELECT (SELECT m.position FROM pawl_message m "
+        "WHERE m.channel = k.channel AND m.part = k.part AND (m.due_at, m.position) >= "
+        "(0, s.first) AND m.due_at < 1 ORDER BY m.due_at, m.position LIMIT 1) AS position "
+        "OFFSET 0) AS f",
     .waiting =
-        "SELECT part, count(*), min(at) FROM pawl_message WHERE channel = $1::bigint "
-        "GROUP BY part",
+        "SELECT k.ord, m.waiting, m.oldest, m.first "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::text[], $5::text[]) "
+        "WITH ORDINALITY AS k (channel, part, mark, transactions, floors, ord) "
+        "CROSS JOIN LATERAL (SELECT least(k.mark, (SELECT min(r.floor) + 1 "
+        "FROM unnest(k.transactions::xid8[], k.floors::bigint[]) AS r (id, floor) "
+        "WHERE pg_visible_in_snapshot(r.id, pg_current_snapshot()))) AS first OFFSET 0) AS s "
+        "CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(at) AS oldest, min(first) AS first "
+        "FROM (SELECT at, position AS first FROM pawl_message m WHERE m.channel = k.channel "
+        "AND m.part = k.part AND (m.due_at, m.position) >= (0, s.first) AND m.due_at < 1 "
+        "UNION ALL SELECT at, NULL FROM pawl_message m WHERE m.channel = k.channel "
+        "AND m.part = k.part AND m.due_at < 0 "
+        "UNION ALL SELECT at, NULL FROM pawl_message m WHERE m.channel = k.channel "
+        "AND m.part = k.part AND m.due_at > 0) AS m) AS m WHERE m.waiting > 0",
+    .marks =
+        Statements::Messages::Marks{.position =
+                                        "SELECT CASE WHEN is_called THEN last_value ELSE 0 END "
+                                        "FROM pawl_message_position_seq",
+                                    .snapshot = snapshot},
     .any = "SELECT 1 FROM pawl_message WHERE channel = $1::bigint LIMIT 1",
     .find =
         "SELECT k.ord FROM unnest($1::bytea[]) WITH ORDINALITY AS k (id, ord) "

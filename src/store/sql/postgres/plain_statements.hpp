@@ -50,6 +50,7 @@ inline constexpr PlainForm plain_forms[] = {
                              WHERE ref = ANY ($1)
                                AND current_setting('transaction_isolation') <> 'read committed'
                                FOR KEY SHARE) AS l) >= 0
+               AND pg_current_xact_id() IS NOT NULL
              ORDER BY i)"},
 };
 

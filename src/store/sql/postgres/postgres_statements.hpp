@@ -364,15 +364,6 @@ inline constexpr Statement clock =
 inline constexpr Statement next_block = "SELECT nextval($1::text::regclass)";
 inline constexpr std::int64_t block = 1024;  // what the sequences of the migrations count by
 
-/// What is committed, and the number that the next transaction will have. A snapshot ends at the
-/// last one that has ended; those after it may be running. `age` tells the low half of the next
-/// number.
-inline constexpr Statement snapshot = R"(
-    SELECT s::text,
-           (x + ((age('3'::xid)::bigint + 3 - x % 4294967296) % 4294967296 + 4294967296)
-                % 4294967296)::text
-      FROM (SELECT s, pg_snapshot_xmax(s)::text::bigint AS x
-              FROM (SELECT pg_current_snapshot() AS s OFFSET 0) s) s)";
 /// (name of the table): the last position that was given.
 inline constexpr Statement last_position =
     "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence($1::text, 'position')"

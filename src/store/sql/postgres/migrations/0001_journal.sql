@@ -254,7 +254,7 @@ CREATE TABLE pawl_message (
     position     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     channel      bigint NOT NULL,               -- pawl_channel
     at           bigint NOT NULL,
-    due_at       bigint NOT NULL,               -- 0: at once
+    due_at       bigint NOT NULL,               -- 0: at once; -1: it was for later, and is due
     part         integer NOT NULL,
     encoding     smallint NOT NULL,
     id           bytea NOT NULL,
