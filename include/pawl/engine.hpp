@@ -184,7 +184,7 @@ public:
     /// others.
     void channel(std::string_view name, int partitions);
     /// Changes the number of its partitions. False, and nothing is changed, while it has messages
-    /// that are not delivered.
+    /// that are not delivered. Error (busy) while a transaction that has published is open.
     bool repartition(std::string_view channel, int partitions);
     /// Has partitions go on that were stopped at a message (`Poison::stop`). Returns how many.
     std::int64_t resume(std::string_view channel);

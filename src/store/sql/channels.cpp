@@ -1,12 +1,23 @@
 // Channels: how many partitions they have.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <pawl/error.hpp>
+#include <thread>
 
 #include "store/sql/delivering.hpp"
 #include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql {
+namespace {
+
+// How long repartition waits for a lock, and how often it tries.
+constexpr std::chrono::milliseconds first_patience{10};
+constexpr std::chrono::milliseconds longest_patience{160};
+constexpr int most_tries = 8;
+
+}  // namespace
 
 std::int32_t Delivering::declare_in(Connection& connection, Ref ref, std::int32_t partitions) {
     std::int32_t there = 0;
@@ -43,25 +54,54 @@ std::int32_t Delivering::declare(const std::string& channel, std::int32_t partit
     return there;
 }
 
+// Whoever waits for a lock has others wait behind it, those who publish to other channels, too. So
+// it waits for a moment only, and lets them go on before it tries again.
 bool Delivering::repartition(const std::string& channel, std::int32_t partitions) {
     declare(channel, 0);
-    const bool changed = in_write(database_, Purpose::group, [&](Connection& connection) {
-        const Ref ref = *find(connection, channel);
-        connection.query(sql_.channels.lock, {ref}, [](const Row&) {});
-        // Owners lock their partition before its messages, so it is done in this order here.
-        connection.query(sql_.partitions.lock, {ref}, [](const Row&) {});
-        // Whoever publishes waits for this, or is waited for.
-        if (sql_.channels.quiesce) connection.run(*sql_.channels.quiesce);
+    for (int tries = 0;; ++tries) {
+        const auto patience = std::min(first_patience * (1 << tries), longest_patience);
+        try {
+            const bool changed = in_write(database_, Purpose::group, [&](Connection& connection) {
+                return repartition_in(connection, channel, partitions, patience);
+            });
+            if (changed) database_.announce();
+            return changed;
+        } catch (const Error& error) {
+            // Where there are no locks it has waited for its turn already.
+            if (error.code() != Code::busy || !sql_.items.lock_together) throw;
+            if (tries + 1 == most_tries)
+                throw Error{Code::busy,
+                            fmt::format("channel \"{}\" can't be repartitioned while a transaction "
+                                        "that has published is open: end it, or try again: {}",
+                                        channel, error.what())};
+        }
+        std::this_thread::sleep_for(patience);
+    }
+}
+
+bool Delivering::repartition_in(Connection& connection, const std::string& channel,
+                                std::int32_t partitions, std::chrono::milliseconds patience) {
+    const Ref ref = *find(connection, channel);
+    const auto is_empty = [&] {
         bool empty = true;
         connection.query(sql_.messages.any, {ref}, [&](const Row&) { empty = false; });
-        if (!empty) return false;
-        connection.run(sql_.partitions.remove, {ref});
-        connection.run(sql_.channels.set, {ref, partitions});
-        declare_in(connection, ref, partitions);
-        return true;
-    });
-    if (changed) database_.announce();
-    return changed;
+        return empty;
+    };
+    if (!is_empty()) return false;
+    const std::string milliseconds = std::to_string(patience.count());
+    if (sql_.channels.hurry)
+        connection.query(*sql_.channels.hurry, {text(milliseconds)}, [](const Row&) {});
+    connection.reach(repartition_begun);
+    connection.query(sql_.channels.lock, {ref}, [](const Row&) {});
+    // Owners lock their partition before its messages, so it is done in this order here.
+    connection.query(sql_.partitions.lock, {ref}, [](const Row&) {});
+    // Whoever publishes waits for this, or is waited for.
+    if (sql_.channels.quiesce) connection.run(*sql_.channels.quiesce);
+    if (!is_empty()) return false;
+    connection.run(sql_.partitions.remove, {ref});
+    connection.run(sql_.channels.set, {ref, partitions});
+    declare_in(connection, ref, partitions);
+    return true;
 }
 
 }  // namespace pawl::store::sql

@@ -1,9 +1,11 @@
 /// The ordered outbox on SQL: who has which partition, and how far it is.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/outbox.hpp"
@@ -13,6 +15,9 @@
 #include "store/sql/message_marks.hpp"
 
 namespace pawl::store::sql {
+
+/// Reached with each try to get the locks that changing the number of partitions needs.
+inline constexpr std::string_view repartition_begun = "repartition:begun";
 
 class Delivering final : public Outbox {
 public:
@@ -60,6 +65,8 @@ private:
                   std::span<const std::int32_t> except);
     std::optional<Ref> find(Connection& connection, const std::string& channel);
     std::int32_t declare_in(Connection& connection, Ref ref, std::int32_t partitions);
+    bool repartition_in(Connection& connection, const std::string& channel, std::int32_t partitions,
+                        std::chrono::milliseconds patience);
     std::vector<OwnedPartition> read(Connection& connection, Ref ref, const std::string& channel,
                                      const std::vector<std::int32_t>& parts);
     std::vector<bool> hold(Connection& connection, std::span<const Advance> all,

@@ -14,6 +14,7 @@ inline constexpr Statements::Channels standard_channels{
     .lock = "SELECT partitions FROM pawl_channel WHERE ref = $1",
     .set = "UPDATE pawl_channel SET partitions = $2 WHERE ref = $1",
     .quiesce = std::nullopt,
+    .hurry = std::nullopt,
 };
 
 inline constexpr Statements::Partitions standard_partitions{

@@ -148,11 +148,16 @@ struct Statements {
         Statement find;  ///< (name): ref and partitions
         Statement add;   ///< (ref, partitions): unless it is there
         Statement hold;  ///< (ref): partitions; nobody changes how many until the commit
-        Statement lock;  ///< (ref): the same, and nobody holds it meanwhile
-        Statement set;   ///< (ref, partitions)
+        /// (ref): the same, and nobody holds it meanwhile. Waits for nobody where those who come
+        /// behind would wait, too: raises then.
+        Statement lock;
+        Statement set;  ///< (ref, partitions)
         /// Nobody publishes until the commit, and who has is waited for. Not where `lock`, or the
         /// turn to write, does that.
         std::optional<Statement> quiesce;
+        /// (milliseconds): what waits longer for a lock in this transaction raises. There where
+        /// locks are waited for and whoever comes behind waits, too.
+        std::optional<Statement> hurry;
     } channels;
 
     struct Partitions {

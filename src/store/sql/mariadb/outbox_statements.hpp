@@ -12,12 +12,14 @@ constexpr void set_outbox(Statements& s) {
     // Shared with those who publish: their transaction may be the user's own and last. Of those who
     // take partitions, adding them lets one in at a time.
     s.channels.hold = "SELECT partitions FROM pawl_channel WHERE ref = $1 LOCK IN SHARE MODE";
-    s.channels.lock = "SELECT partitions FROM pawl_channel WHERE ref = $1 FOR UPDATE";
+    // The lock is had at once or not at all: behind somebody who waits for it, everybody who
+    // publishes would wait.
+    s.channels.lock = "SELECT partitions FROM pawl_channel WHERE ref = $1 FOR UPDATE NOWAIT";
     s.partitions.add =
         "INSERT INTO pawl_partition (channel, part) VALUES ($1, $2) "
         "ON DUPLICATE KEY UPDATE part = part";
     s.partitions.lock =
-        "SELECT part FROM pawl_partition WHERE channel = $1 ORDER BY part FOR UPDATE";
+        "SELECT part FROM pawl_partition WHERE channel = $1 ORDER BY part FOR UPDATE NOWAIT";
     s.partitions.free =
         "SELECT p.part FROM pawl_partition p WHERE p.channel = $1 "
         "AND (p.session IS NULL OR NOT EXISTS (SELECT 1 FROM pawl_session s "

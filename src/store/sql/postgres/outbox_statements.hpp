@@ -20,6 +20,7 @@ inline constexpr Statements::Channels channels{
         "WITH old AS (DELETE FROM pawl_channel WHERE ref = $1::bigint RETURNING ref) "
         "INSERT INTO pawl_channel (ref, partitions) SELECT ref, $2::integer FROM old",
     .quiesce = Statement{"LOCK TABLE pawl_message IN SHARE ROW EXCLUSIVE MODE"},
+    .hurry = Statement{"SELECT set_config('lock_timeout', $1::text, true)"},
 };
 
 inline constexpr Statements::Partitions partitions{
