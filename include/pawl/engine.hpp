@@ -113,7 +113,9 @@ public:
     /// For tests, on an engine that was not started: does everything that is due, on this thread.
     void run_until_idle();
 
-    /// The untyped entry: `input` is JSON, {"type": "Place", ...}. An empty id asks `route`.
+    /// The untyped entry: `input` is JSON, {"type": "Place", ...}. An empty id asks `route`. Throws
+    /// Error (codec) that names the place if the input has a field that its type does not have
+    /// (unless `SendOptions::lenient`), or two equal keys in one object.
     OutcomeRecord send(std::string_view type, std::string_view id, std::string_view input,
                        SendOptions options = {});
     /// The JSON of an instance's state; absent if there is no such instance.

@@ -38,12 +38,14 @@ std::string encode(const T& x) {
 }
 
 /// Throws pawl::Error (codec) that names the place and what was found there. Missing fields keep
-/// their defaults, unknown ones are ignored, and of two with one name the first counts.
+/// their defaults. `strictness` says what becomes of unknown fields and of equal keys: take
+/// `lenient` for what an older version of the program may have written, and `exact` for what comes
+/// from outside.
 template <class T>
-T decode(std::string_view text) {
+T decode(std::string_view text, Strictness strictness = Strictness::lenient) {
     if constexpr (detail::require_fit<T, detail::Way::both>()) {
         T x{};
-        const Document document{text};
+        const Document document{text, strictness};
         read(document.root(), x);
         return x;
     }

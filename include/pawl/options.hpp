@@ -92,6 +92,9 @@ struct SendOptions {
     std::string tenant;
     std::string trace;  ///< W3C traceparent
     Duration timeout = std::chrono::seconds{30};
+    /// Of an input that is JSON (`Engine::send`): fields that its type does not have are ignored,
+    /// instead of refused. Has no meaning for typed inputs.
+    bool lenient = false;
 };
 
 }  // namespace pawl::inline v0

@@ -62,7 +62,8 @@ OutcomeRecord Engine::send(std::string_view type, std::string_view id, std::stri
     const auto& workflow = impl_->core->registry().get(type);
     std::unique_ptr<detail::Asked> asked;
     try {
-        asked = workflow.model->input(input);
+        asked = workflow.model->input(
+            input, options.lenient ? json::Strictness::unique : json::Strictness::exact);
     } catch (const Error& e) {
         throw Error{e.code(), fmt::format("input to workflow \"{}\", instance \"{}\": {}", type, id,
                                           e.what())};

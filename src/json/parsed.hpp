@@ -15,6 +15,7 @@ struct Parsed {
     std::unique_ptr<char[]> source;  ///< with the padding that simdjson reads past the end
     std::size_t capacity = 0;
     std::size_t size = 0;
+    Strictness strictness = Strictness::lenient;
 
     /// Replaces what was parsed before. Throws pawl::Error (codec).
     void parse(std::string_view text);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -113,6 +114,20 @@ void fail_unknown(Value v, std::string_view name, Known known) {
 
 void fail_untyped(Value v, Known known) {
     v.fail(fmt::format("\"type\" is missing; it is one of {}", list(known)));
+}
+
+void refuse_unknown_fields(Value v, Known known, bool has_type) {
+    const auto* const end = known.names + known.count;
+    for (const auto [key, value] : v.members()) {
+        if (has_type && key == "type") continue;
+        if (std::find(known.names, end, key) != end) continue;
+        value.fail(known.count == 0 ? std::string{"unknown field: none is known here"}
+                                    : fmt::format("unknown field; known are {}", list(known)));
+    }
+}
+
+void refuse_equal_key(Value v) {
+    if (v.strictness() != Strictness::lenient) v.fail("this key is there twice");
 }
 
 }  // namespace pawl::inline v0::json::detail

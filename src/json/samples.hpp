@@ -144,6 +144,12 @@ private:
     std::int64_t cents_ = 0;
 };
 
+/// Travels by its Codec below, which hands a part on and looks for another one by itself.
+struct Boxed {
+    Line line;
+    int own = 0;
+};
+
 struct Price {
     Money net;
     std::vector<Money> parts;
@@ -161,5 +167,14 @@ struct pawl::json::Codec<pawl::samples::Money> {
         const std::string text{v.text()};
         if (!text.ends_with(" ct")) v.fail_expected("an amount like \"250 ct\"");
         money = samples::Money{std::stoll(text)};
+    }
+};
+
+template <>
+struct pawl::json::Codec<pawl::samples::Boxed> {
+    static void write(Writer& w, const samples::Boxed& boxed) { json::write(w, boxed.line); }
+    static void read(Value v, samples::Boxed& boxed) {
+        if (const auto line = v.find("line")) json::read(*line, boxed.line);
+        if (const auto own = v.find("own")) json::read(*own, boxed.own);
     }
 };

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pawl/error.hpp>
 #include <pawl/json/value.hpp>
+#include <vector>
 
 #include "base/check.hpp"
 #include "json/parsed.hpp"
@@ -31,7 +33,25 @@ std::string describe(Value value) {
     return "?";
 }
 
+// Sorted and not hashed: whoever sends the text may choose keys that collide.
+void refuse_equal_keys(Value value) {
+    if (value.type() == Type::array) {
+        for (const Value item : value.items()) refuse_equal_keys(item);
+    } else if (value.type() == Type::object) {
+        std::vector<Member> members;
+        for (const Member member : value.members()) {
+            refuse_equal_keys(member.value);
+            members.push_back(member);
+        }
+        std::ranges::stable_sort(members, {}, &Member::key);
+        const auto twice = std::ranges::adjacent_find(members, {}, &Member::key);
+        if (twice != members.end()) std::next(twice)->value.fail("this key is there twice");
+    }
+}
+
 }  // namespace
+
+Strictness Value::strictness() const { return document_->strictness; }
 
 Type Value::type() const {
     switch (document_->at(at_).tape_ref_type()) {
@@ -184,9 +204,11 @@ std::optional<Value> Fields::find(std::string_view name) {
     return std::nullopt;
 }
 
-Document::Document(std::string_view text) : parsed_(borrow_parsed()) {
+Document::Document(std::string_view text, Strictness strictness) : parsed_(borrow_parsed()) {
     try {
         parsed_->parse(text);
+        parsed_->strictness = strictness;
+        if (strictness != Strictness::lenient) refuse_equal_keys(root());
     } catch (...) {
         give_back(std::move(parsed_));
         throw;

@@ -18,6 +18,27 @@ struct Door {
     Decision<Door> decide(const Open& in) const { return Opened{in.by}; }
 };
 
+/// A Counter of an older version of the program, whose values had another field.
+struct OldCounter {
+    struct Add {
+        int amount = 1;
+        std::string why;
+    };
+    using Input = std::variant<Add>;
+    struct Added {
+        int amount = 1;
+        std::string why;
+    };
+    using Event = std::variant<Added>;
+    int total = 0;
+    std::string last;
+    void evolve(const Added& e) {
+        total += e.amount;
+        last = e.why;
+    }
+    Decision<OldCounter> decide(const Add& in) const { return Added{in.amount, in.why}; }
+};
+
 class Sending : public EngineTest {
 protected:
     std::unique_ptr<Engine> engine = open();
@@ -146,6 +167,26 @@ TEST_P(Sending, SaysWhereBadJsonIsBad) {
     EXPECT_FALSE(counters.state("c"));
 }
 
+TEST_P(Sending, RefusesUnknownFieldsAndEqualKeysOfJson) {
+    const auto message = [&](const char* json, bool lenient) {
+        const auto error =
+            error_of([&] { engine->send("counter", "c", json, {.lenient = lenient}); });
+        EXPECT_EQ(error.code(), Code::codec) << json;
+        return std::string{error.what()};
+    };
+    EXPECT_THAT(message(R"({"type":"Add","amuont":5})", false),
+                HasSubstr("$.amuont: unknown field; known are amount"));
+    for (const bool lenient : {false, true})
+        EXPECT_THAT(message(R"({"type":"Add","amount":5,"amount":6})", lenient),
+                    HasSubstr("$.amount: this key is there twice"));
+    EXPECT_THAT(message(R"({"type":"Add","note":{"a":1,"a":2}})", true),
+                HasSubstr("$.note.a: this key is there twice"));
+    EXPECT_FALSE(counters.state("c"));
+    const auto* json = R"({"type":"Add","amount":5,"note":{"a":1}})";
+    EXPECT_TRUE(engine->send("counter", "c", json, {.lenient = true}).accepted());
+    EXPECT_EQ(counters.state("c")->total, 5);
+}
+
 TEST_P(Sending, NamesWorkflowAndInstanceOfBadJson) {
     const auto error = error_of([&] { engine->send("counter", "c-7", R"({"type":"Ad"})"); });
     EXPECT_THAT(error.what(), HasSubstr("\"counter\""));
@@ -181,6 +222,22 @@ TEST_P(Sending, RefusesWhatIsTooLarge) {
     EXPECT_THAT(error.what(), HasSubstr("event Opened has"));
     EXPECT_EQ(doors.state("1")->last, "ada");
     EXPECT_EQ(doors.send("1", Door::Open{"bob"}).version(), 2);
+}
+
+class SharedSending : public SharedEngineTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedSending, shared_stores(), name_of);
+
+TEST_P(SharedSending, ReadsWhatIsStoredThoughItsTypesHaveLostFields) {
+    const auto before = open();
+    const auto engine = open();
+    auto counters = engine->add<Counter>("counter");
+    auto old = before->add<OldCounter>("counter", {.snapshot_every = 2});
+    for (int i = 0; i < 3; ++i) old.send("c", OldCounter::Add{2, "because"});
+    old.post("c", OldCounter::Add{4, "later"});
+    EXPECT_EQ(counters.state("c")->total, 6);
+    engine->run_until_idle();
+    EXPECT_EQ(counters.state("c")->total, 10);
+    EXPECT_TRUE(counters.send("c", Counter::Add{1}).accepted());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <pawl/decision.hpp>
 #include <pawl/delivery.hpp>
 #include <pawl/detail/outgoing.hpp>
+#include <pawl/json/value.hpp>
 #include <pawl/policy.hpp>
 #include <string>
 #include <string_view>
@@ -71,8 +72,9 @@ public:
     virtual std::unique_ptr<State> fresh() const = 0;
     virtual void evolve(State& state, std::string_view name, std::string_view bytes) const = 0;
     virtual bool finished(const State& state) const = 0;
-    /// Decodes an input of the form {"type": ...}.
-    virtual std::unique_ptr<Asked> input(std::string_view bytes) const = 0;
+    /// Decodes an input of the form {"type": ...}: one that was stored, or one from outside.
+    virtual std::unique_ptr<Asked> input(
+        std::string_view bytes, json::Strictness strictness = json::Strictness::lenient) const = 0;
     virtual std::vector<std::string> input_names() const = 0;
 
     virtual int version() const = 0;

@@ -164,8 +164,9 @@ public:
         return is_finished(static_cast<const TypedState<W>&>(state).value);
     }
 
-    std::unique_ptr<Asked> input(std::string_view bytes) const override {
-        return std::make_unique<TypedAsked<W>>(json::decode<typename W::Input>(bytes));
+    std::unique_ptr<Asked> input(std::string_view bytes,
+                                 json::Strictness strictness) const override {
+        return std::make_unique<TypedAsked<W>>(json::decode<typename W::Input>(bytes, strictness));
     }
 
     std::vector<std::string> input_names() const override {

@@ -39,6 +39,10 @@ PAWL_API void read_bytes(Value v, std::byte* out);
 PAWL_API Items items_exactly(Value v, std::size_t count);
 [[noreturn]] PAWL_API void fail_unknown(Value v, std::string_view name, Known known);
 [[noreturn]] PAWL_API void fail_untyped(Value v, Known known);
+/// Throws if the object has a field that is not known, and its document is exact.
+PAWL_API void refuse_unknown_fields(Value v, Known known, bool has_type);
+/// Throws if the document is not lenient: `v` has a key that is another spelling of one before.
+PAWL_API void refuse_equal_key(Value v);
 
 template <class T>
 void take(Value v, T& x);
@@ -82,9 +86,13 @@ void take_fields(Fields& members, T& x, std::index_sequence<I...>) {
     (take_one(reflect::field_names<T>[I], std::get<I>(fields)), ...);
 }
 
+/// `has_type`: it is an alternative of a variant, so that "type" is not a field.
 template <class T>
-void take_fields(Fields& members, T& x) {
+void take_fields(Fields& members, T& x, bool has_type = false) {
     take_fields(members, x, std::make_index_sequence<reflect::field_count<T>>{});
+    if (members.object().strictness() != Strictness::exact) return;
+    const auto& names = reflect::field_names<T>;
+    refuse_unknown_fields(members.object(), {names.data(), names.size()}, has_type);
 }
 
 template <class T>
@@ -107,7 +115,10 @@ void take_map(Value v, T& x) {
     x.clear();
     for (const auto [name, value] : v.members()) {
         auto [at, is_new] = x.try_emplace(key_from<typename T::key_type>(value, name));
-        if (is_new) take(value, at->second);  // the first of a name counts, as it does in a struct
+        if (is_new)
+            take(value, at->second);
+        else
+            refuse_equal_key(value);  // otherwise the first one counts, as it does in a struct
     }
 }
 
@@ -143,7 +154,7 @@ void take_variant(Value v, std::variant<A...>& x) {
     const auto take_if_named = [&]<class Alternative>(std::in_place_type_t<Alternative>) {
         if constexpr (kind<Alternative> == Kind::record) {
             if (name != reflect::tag<Alternative>()) return false;
-            take_fields(members, x.template emplace<Alternative>());
+            take_fields(members, x.template emplace<Alternative>(), true);
             return true;
         } else {
             return false;

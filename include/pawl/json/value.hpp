@@ -13,6 +13,13 @@ namespace pawl::inline v0::json {
 
 enum class Type { null, boolean, integer, number, text, array, object };
 
+/// What a document may contain beyond the fields that its reader asks for.
+enum class Strictness : std::uint8_t {
+    lenient,  ///< unknown fields are ignored, and the first of several equal keys counts
+    unique,   ///< unknown fields are ignored; an object with two equal keys is refused
+    exact,    ///< both are refused
+};
+
 class Items;
 class Members;
 struct Parsed;
@@ -41,6 +48,10 @@ public:
 
     /// The value's own text in the document, unchanged; valid while the document is.
     std::string_view raw() const;
+
+    /// How strict its document is: `json::read` refuses a struct's unknown fields if that is
+    /// `exact`.
+    Strictness strictness() const;
 
     /// Where the value stands: "$.lines[3].quantity".
     std::string path() const;
@@ -148,8 +159,9 @@ private:
 class PAWL_API Document {
 public:
     /// Copies `text`. Throws pawl::Error (codec) unless it is one JSON value in UTF-8, no deeper
-    /// than `deepest`, with nothing after it and integers of at most 64 bits.
-    explicit Document(std::string_view text);
+    /// than `deepest`, with nothing after it and integers of at most 64 bits. Throws as well if it
+    /// is not `lenient` and an object has two equal keys: then the error names the second one.
+    explicit Document(std::string_view text, Strictness strictness = Strictness::lenient);
     ~Document();
     Document(Document&&) noexcept;
     Document& operator=(Document&&) = delete;
