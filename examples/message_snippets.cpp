@@ -28,7 +28,7 @@ void messages_are_published_and_taken() {
     engine.subscribe("readings", [&](pawl::Batch<Reading>& batch) {
         while (batch.remaining() > 0) {
             archive.write(batch.next(50));
-            batch.ack();  // these are done, whatever happens to the next ones
+            batch.ack();  // these do not come again if a later one throws
         }
     }, pawl::high_throughput());
     // [/batch]

@@ -341,6 +341,25 @@ TEST_P(OutboxCrash, OfAHandlerBuriesItsMessageAlone) {
     }));
 }
 
+TEST_P(OutboxCrash, RepeatsWhatTheCallOfABatchHadAcknowledged) {
+    OutboxScene scene{GetParam(), seed_of_this_test()};
+    std::vector<Note> notes;
+    for (int number = 1; number <= 8; ++number) notes.push_back({"note", number});
+    scene.engine().publish_all(channel, notes,
+                               [](const Note&) { return PublishOptions{.partition = 1}; });
+    auto first = scene.hire("acknowledge");
+    ASSERT_TRUE(first.process.wait(patience));
+    EXPECT_TRUE(first.process.was_killed());
+    auto second = scene.hire("acknowledge");
+    ASSERT_TRUE(scene.await_delivery()) << scene.log();
+    std::map<std::string, std::vector<int>> numbers;
+    for (const auto& one : scene.deliveries()) numbers[one.worker].push_back(one.number);
+    EXPECT_THAT(numbers[first.name], testing::ElementsAre(1, 2, 3, 4, 5, 6));
+    EXPECT_THAT(numbers[second.name], testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8))
+        << "also what was acknowledged: the call had not ended";
+    EXPECT_EQ(scene.engine().count_dead_messages(), 0);
+}
+
 TEST_P(OutboxCrash, ThatWasOnlyAPauseChangesNothing) {
     OutboxScene scene{GetParam(), seed_of_this_test()};
     const auto publish = [&](int from, int to) {

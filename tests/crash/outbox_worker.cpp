@@ -37,6 +37,7 @@ public:
             {"transact", [&] { transact(); }}, {"post", [&] { post(); }},
             {"apply", [&] { apply(); }},       {"poisoned", [&] { poisoned(); }},
             {"dawdle", [&] { dawdle(); }},     {"route", [&] { route(); }},
+            {"acknowledge", [&] { acknowledge(); }},
         };
         roles.at(arguments_.role)();
     }
@@ -203,6 +204,22 @@ private:
                 dawdle_for(20);
             },
             subscription());
+        work(engine);
+    }
+
+    // Acknowledges in the middle of a batch; the first process ends a little behind that.
+    void acknowledge() {
+        pawl::Engine engine{arguments_.url, options()};
+        engine.subscribe(channel,
+                         [this](pawl::Batch<Note>& batch) {
+                             while (auto it = batch.next()) {
+                                 note("delivered", line_of(arguments_.name, *it, batch.received()));
+                                 if (it->number == 4) batch.ack();
+                                 if (it->number == 6 && arguments_.name == "w1")
+                                     ::kill(::getpid(), SIGKILL);
+                             }
+                         },
+                         {.partitions = partitions});
         work(engine);
     }
 

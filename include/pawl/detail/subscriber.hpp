@@ -48,9 +48,9 @@ struct Arrivals {
 
 }  // namespace detail
 
-/// The next messages of a partition, for a handler that takes several at a time. What it returns
-/// from without an exception is acknowledged as far as `next` went; where it throws, only what it
-/// acknowledged by itself.
+/// The next messages of a partition, for a handler that takes several at a time. When the handler
+/// returns, all that `next` returned is acknowledged; when it throws, what it acknowledged by
+/// itself. The acknowledgements of a call become durable together, after the call has ended.
 template <class T>
 class Batch {
 public:
@@ -69,9 +69,11 @@ public:
     }
     /// About the message that `next` returned last.
     const Received& received() const { return arrivals_->all[arrivals_->taken - 1].received; }
-    /// All that `next` has returned are done, whatever happens later.
+    /// Acknowledges all that `next` has returned: an exception of this call does not bring them
+    /// back. A process that ends before the call does: then all messages of the call come again.
     void ack() { arrivals_->done = arrivals_->taken; }
-    /// The message that `next` returned last is never delivered again, those before it are done.
+    /// Buries the message that `next` returned last, and acknowledges those before it. Holds as
+    /// `ack` does.
     void bury(std::string reason) {
         arrivals_->buried.push_back({.at = arrivals_->taken - 1, .reason = std::move(reason)});
         ack();
