@@ -64,6 +64,18 @@ std::exception_ptr caught(const Request& request) {
     }
 }
 
+// One that is in doubt names the input id that makes a resend safe.
+std::exception_ptr with_input_id(const std::exception_ptr& error, const std::string& input_id) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& e) {
+        if (e.code() == Code::in_doubt)
+            return std::make_exception_ptr(Error::in_doubt(e.what(), input_id));
+    } catch (...) {
+    }
+    return error;
+}
+
 // What is not said of a message is as with the input it was decided on.
 void follow(store::Envelope& message, const store::Envelope& input) {
     const auto take = [](std::string& to, const std::string& from) {
@@ -410,7 +422,7 @@ void Instances::conclude(std::unique_ptr<Request> request, store::Answer answer,
             base::check(false, "an input settles no run, and sends no mail");
             break;
         case store::Fate::failed:
-            r.error_ = answer.error;
+            r.error_ = with_input_id(answer.error, r.input_id);
             break;
     }
     // Those that failed with one before them lost no race: each time somebody got an answer.

@@ -1,7 +1,5 @@
 #include "store/sql/committing.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <pawl/error.hpp>
 
@@ -84,35 +82,23 @@ void Committing::write_until_known(Group& group, Group::Run run) {
     for (Tries tries;;) {
         try {
             return write(group, run, progress);
-        } catch (const Collision&) {
-            tries.after_collision();
-        } catch (const LostConnection& lost) {
-            run.resent = run.resent || progress == Progress::committing;
-            if (!run.resent) {
-                tries.after_loss();
-                continue;
-            }
-            try {
-                tries.after_loss();
-            } catch (const Error&) {
-                fail_in_doubt(run, lost);
-            }
         } catch (const Error& error) {
-            if (!run.resent || error.code() == Code::in_doubt) throw;
-            fail_in_doubt(run, error);
+            run.resent = run.resent || (progress == Progress::committing && is_lost(error));
+            if (tries.again(error)) continue;
+            if (!run.resent) throw;
+            disown(run);
+            fail_in_doubt(error);
         }
     }
 }
 
-// Nobody will hear of the items that may have been born claimed: they are given back some day.
-void Committing::fail_in_doubt(const Group::Run& run, const Error& error) {
+// The caller will not learn which of these items the commit claimed: the session's next claim
+// releases them.
+void Committing::disown(const Group::Run& run) {
     for (const auto& commit : run.commits)
         if (commit.append)
             for (const auto& put : commit.append->puts)
                 if (put.born_claimed) strays_.add(*put.born_claimed);
-    throw Error{Code::in_doubt, fmt::format("the connection was lost during a commit, and the "
-                                            "database can't be asked what became of it: {}",
-                                            error.what())};
 }
 
 void Committing::write(Group& group, const Group::Run& plan, Progress& progress) {

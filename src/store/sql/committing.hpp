@@ -46,7 +46,7 @@ private:
     /// False: something was not as it was presumed, and nothing was written.
     bool write_presumed(Group& group, Group::Run run, Progress& progress);
     void write_until_known(Group& group, Group::Run run);
-    [[noreturn]] void fail_in_doubt(const Group::Run& run, const Error& error);
+    void disown(const Group::Run& run);
 
     Database& database_;
     const Group::Known known_;

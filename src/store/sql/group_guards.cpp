@@ -25,7 +25,10 @@ void Group::read_guards() {
         read_items();
         read_timers();
     }
-    if (run_.resent) read_written();
+    if (run_.resent) {
+        read_written();
+        if (sql_.replicate) connection_->run(*sql_.replicate);
+    }
     if (takes_numbers_) numbers_->begin(*connection_);
 }
 

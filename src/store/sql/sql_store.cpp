@@ -36,8 +36,7 @@ public:
                 auto loaded = transaction->hold(request);
                 return Held{std::move(transaction), std::move(loaded)};
             } catch (const Error&) {
-                if (!transaction->may_be_repeated()) throw;
-                tries.after_collision();
+                if (!transaction->may_be_repeated() || !tries.again()) throw;
             }
         }
     }
@@ -110,8 +109,8 @@ private:
         for (Tries tries;;) {
             try {
                 return std::make_unique<UsersTransaction>(parts, limit);
-            } catch (const LostConnection&) {
-                tries.after_loss();
+            } catch (const LostConnection& lost) {
+                if (!tries.again(lost)) throw;
             }
         }
     }

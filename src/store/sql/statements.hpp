@@ -253,6 +253,9 @@ struct Statements {
         std::optional<OfInstances> of_instances;
     };
     std::optional<Presumed> presumed;
+    /// Writes something that nobody reads, so that the commit of a group that finds itself written
+    /// waits for the replicas, too.
+    std::optional<Statement> replicate;
 
     struct Sessions {
         Statement add;           ///< (id, until, owner)

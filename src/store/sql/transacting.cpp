@@ -1,5 +1,8 @@
 #include "store/sql/transacting.hpp"
 
+#include <fmt/format.h>
+
+#include <pawl/error.hpp>
 #include <thread>
 
 namespace pawl::store::sql {
@@ -11,16 +14,26 @@ constexpr int most_losses = 4;
 
 }  // namespace
 
-void Tries::after_collision() {
-    if (++collisions_ > most_collisions) throw;
+bool Tries::again(const Error& error) {
+    if (dynamic_cast<const Collision*>(&error)) return again();
+    return is_lost(error) && ++losses_ <= most_losses;
+}
+
+bool Tries::again() {
+    if (++collisions_ > most_collisions) return false;
     // Whoever it collided with needs a moment to end; two that collide must not stay in step.
     const auto spread = reinterpret_cast<std::uintptr_t>(this) / 64 % 7;
     const auto longest = 1 << (collisions_ < 6 ? collisions_ : 6);
     std::this_thread::sleep_for(std::chrono::microseconds{200 * longest + 100 * spread});
+    return true;
 }
 
-void Tries::after_loss() {
-    if (++losses_ > most_losses) throw;
+bool is_lost(const Error& error) { return dynamic_cast<const LostConnection*>(&error) != nullptr; }
+
+void fail_in_doubt(const Error& last) {
+    throw Error{Code::in_doubt, fmt::format("a commit was sent and its answer did not come, and "
+                                            "the database can't be asked what became of it: {}",
+                                            last.what())};
 }
 
 }  // namespace pawl::store::sql

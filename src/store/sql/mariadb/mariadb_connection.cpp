@@ -227,9 +227,20 @@ void MariadbConnection::query_rows(Statement statement, std::span<const Value> v
 }
 
 void MariadbConnection::commit() {
-    if (is_in_transaction_) send(mariadb::commit.text);
+    hear_answers();  // before the COMMIT is sent, a failure is an ordinary one
+    const std::string_view text = mariadb::commit.text;
+    if (is_in_transaction_ && mysql_real_query(link_.get(), text.data(), text.size()) != 0)
+        fail_commit(failure_of(link_.get()));
     is_in_transaction_ = false;
     savepoints_ = 0;
+}
+
+// A server that waits for its replicas can give that wait up, at a time limit or a KILL, and commit
+// all the same. So an error says that the transaction is undone only if the server finds its cause
+// before it commits.
+void MariadbConnection::fail_commit(const Failure& failure) {
+    if (!undoes_commit(failure.code)) is_lost_ = true;
+    mariadb::fail(failure, {.server = server_, .what = mariadb::commit.text, .committing = true});
 }
 
 void MariadbConnection::rollback() noexcept {

@@ -104,6 +104,7 @@ private:
     void hear_answers();
     /// Guards an operation: notes a loss, and throws what the failure is.
     [[noreturn]] void fail(const Failure& failure, std::string_view what);
+    [[noreturn]] void fail_commit(const Failure& failure);
     [[noreturn]] void fail_users(const Failure& failure, std::string_view sql);
     void limit_statements_to(Duration limit);
 

@@ -116,6 +116,14 @@ Diagnosis diagnose_users(unsigned code) {
     }
 }
 
+Diagnosis diagnose(unsigned code, const Attempt& attempt) {
+    if (attempt.while_connecting) return diagnose_refusal(code);
+    if (attempt.users) return diagnose_users(code);
+    if (attempt.committing && !undoes_commit(code))
+        return {Code::unavailable, "whether it was committed is not known", Sort::loss};
+    return diagnose(code);
+}
+
 }  // namespace
 
 Failure failure_of(st_mysql* link) { return {mysql_errno(link), mysql_error(link)}; }
@@ -150,10 +158,22 @@ bool is_loss(unsigned code) {
     }
 }
 
+bool undoes_commit(unsigned code) {
+    switch (code) {
+        case ER_LOCK_DEADLOCK:  // another node of a cluster was faster
+        case ER_XA_RBDEADLOCK:
+        case ER_LOCK_WAIT_TIMEOUT:  // of the lock that a backup holds
+        case ER_OPTION_PREVENTS_STATEMENT:
+        case ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION:
+        case ER_READ_ONLY_MODE:
+            return true;
+        default:
+            return false;
+    }
+}
+
 void fail(const Failure& failure, const Attempt& attempt) {
-    const Diagnosis diagnosis = attempt.while_connecting ? diagnose_refusal(failure.code)
-                                : attempt.users          ? diagnose_users(failure.code)
-                                                         : diagnose(failure.code);
+    const Diagnosis diagnosis = diagnose(failure.code, attempt);
     std::string_view what = attempt.what;
     while (!what.empty() && (what.front() == ' ' || what.front() == '\n')) what.remove_prefix(1);
     const auto message =

@@ -37,6 +37,10 @@ inline constexpr CounterStatements counters{
     // There is no UPDATE ... RETURNING. This keeps one row and gives it the next number.
     .next_session = "REPLACE INTO pawl_session_number (one) VALUES (1) RETURNING number"};
 
+/// For those who watch.
+inline constexpr Statement take_number =
+    "UPDATE pawl_counter SET message = message + 1 WHERE one = 1";
+
 constexpr void set_words(Statements& s) {
     s.names.add = "INSERT INTO pawl_name (name) VALUES ($1) ON DUPLICATE KEY UPDATE ref = ref";
     s.lines.add =
@@ -211,6 +215,7 @@ constexpr Statements make_statements() {
     set_mail(s);
     set_outbox(s);
     set_sessions(s);
+    s.replicate = take_number;
     return s;
 }
 
@@ -232,10 +237,6 @@ inline constexpr Statement read_what_is_committed =
 inline constexpr Statement limit_statements =
     "SET SESSION max_statement_time = $1, idle_transaction_timeout = $2";
 inline constexpr Statement largest_packet = "SELECT @@max_allowed_packet";
-
-/// For those who watch.
-inline constexpr Statement take_number =
-    "UPDATE pawl_counter SET message = message + 1 WHERE one = 1";
 
 // So that the server tells whether a statement of the user's own has ended it.
 inline constexpr Statement begin_users = "START TRANSACTION";

@@ -70,9 +70,9 @@ PostgresConnection& PostgresDatabase::take(Pool& pool, std::size_t extra) {
                 return server;
             });
             return connection;
-        } catch (const LostConnection&) {
+        } catch (const LostConnection& lost) {
             pool.give_back(connection);
-            tries.after_loss();
+            if (!tries.again(lost)) throw;
         } catch (...) {
             pool.give_back(connection);
             throw;
@@ -107,8 +107,8 @@ std::string PostgresDatabase::follow(const std::string& cursor, std::size_t limi
             const auto connection = read();
             return follow_events(static_cast<PostgresConnection&>(*connection), cursor, limit,
                                  take);
-        } catch (const LostConnection&) {
-            tries.after_loss();
+        } catch (const LostConnection& lost) {
+            if (!tries.again(lost)) throw;
         }
     }
 }

@@ -290,6 +290,7 @@ inline constexpr Statements statements{
     .dead_messages = dead_messages,
     .once = once,
     .presumed = presumed_statements,
+    .replicate = Statement{"SELECT pg_logical_emit_message(true, 'pawl', '')"},
     .sessions =
         {.add = "INSERT INTO pawl_session (id, until, owner) "
                 "VALUES ($1::bigint, $2::bigint, $3::text)",
