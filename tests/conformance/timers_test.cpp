@@ -163,5 +163,19 @@ TEST_P(Timers, KeepTheirTimeToTheMicrosecond) {
     EXPECT_EQ(store->items({})[0].due_at, at);
 }
 
+TEST_P(Timers, CountFromTheEndOfAGroupThatTakesLong) {
+    if (!database.hooked) GTEST_SKIP() << GetParam().name << " writes at one moment";
+    const auto slow = database.hooked([&](std::string_view point) {
+        if (point == base::points::group_begun || point == base::points::group_new_items)
+            clock.advance(3s);
+    });
+    const Time begun = clock.now();
+    std::vector<Answer> answers(1);
+    const std::vector<Commit> group{on(order("1"), 0).event("Set").timer("Ring", 10s)};
+    slow->commit(group, answers);
+    ASSERT_EQ(answers[0].fate, Fate::committed);
+    EXPECT_EQ(item(answers[0].items.at(0))->due_at, begun + 16s);
+}
+
 }  // namespace
 }  // namespace pawl::store::conformance

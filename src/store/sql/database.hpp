@@ -46,6 +46,9 @@ public:
     };
 
     virtual Time now() = 0;
+    /// For statements that count from the moment at which they run: NULL where the server tells the
+    /// time then, else this moment.
+    virtual Value time_of_statement() { return now(); }
     virtual const Statements& statements() const = 0;
     /// Waits, with a deadline, until it may write; then throws `busy`.
     virtual Lease write(Purpose purpose) = 0;

@@ -34,17 +34,19 @@ void Group::apply(Connection& connection, const Run& run, BrokenChains& broken) 
     run_ = run;
     // Those who take numbers may have to do so one after the other.
     takes_numbers_ = !std::ranges::all_of(run.commits, only_publishes);
-    if (run.presumed)
+    if (run.presumed) {
         presume_guards();
-    else
+    } else {
         read_guards();
+        run_.now = database_.now();  // it may have waited for locks
+    }
     for (std::size_t i = 0; i < run.commits.size(); ++i) {
         const Commit& commit = run.commits[i];
         const bool chain_broken =
             commit.append && !broken.empty() && broken.contains(commit.append->instance);
         Answer& answer = run.answers[i];
         answer = judge(commit, chain_broken);
-        answer.at = run.now;
+        answer.at = run_.now;
         if (recognised_.contains(&commit)) continue;
         if (answer.fate == Fate::committed)
             accept(commit, answer);

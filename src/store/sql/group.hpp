@@ -36,7 +36,8 @@ public:
         DeclaredChannels& channels;
     };
     Group(Database& database, const Known& known)
-        : sql_(database.statements()),
+        : database_(database),
+          sql_(database.statements()),
           words_(known.interned, sql_),
           refs_(known.refs),
           channels_(known.channels),
@@ -45,7 +46,7 @@ public:
     struct Run {
         std::span<const Commit> commits;
         std::span<Answer> answers;
-        Time now{};
+        Time now{};  ///< when it begins; that of its rows is taken once its locks are held
         /// Read: no Commit of this group can write anything, and the transaction is a read one.
         Access access = Access::write;
         /// It was sent before, and what became of it is not known: what is already there is ours.
@@ -128,11 +129,16 @@ private:
     std::vector<GroupItem*> items_by_id();
     void write_item_changes();
     void write_new_items();
+    /// Whether it is due some time after the commit.
+    static bool is_due_later(const NewItem& item);
+    void add_item(Rows& rows, const NewItem& item, Value created, Value due);
+    void write_from_now();
     void write_inbox();
     void write_mail();
     void write_messages();
     void write_unique_keys();
 
+    Database& database_;
     const Statements& sql_;
     Words words_;
     InstanceRefs& refs_;

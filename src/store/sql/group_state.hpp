@@ -129,6 +129,7 @@ struct GroupRows {
     Rows changed_instances;
     Rows events;
     Rows new_items;
+    Rows later_items;
     Rows removed_items;
     Rows retried_items;
     Rows suspended_items;
@@ -152,16 +153,36 @@ struct GroupRows {
     Rows messages;
 
     void clear() {
-        for (Rows* rows : {&keys,          &more_keys,        &found_items,
-                           &sessions,      &new_instances,    &changed_instances,
-                           &events,        &new_items,        &removed_items,
-                           &retried_items, &suspended_items,  &items_further,
-                           &buried_items,  &timerless,        &runless,
-                           &mailed,        &mailed_earlier,   &mailed_by_name,
-                           &failures,      &removed_failures, &endings,
-                           &inputs,        &snapshots,        &freed_keys,
-                           &taken_keys,    &taken_mail,       &cleared_inboxes,
-                           &inbox,         &messages})
+        for (Rows* rows : {&keys,
+                           &more_keys,
+                           &found_items,
+                           &sessions,
+                           &new_instances,
+                           &changed_instances,
+                           &events,
+                           &new_items,
+                           &later_items,
+                           &removed_items,
+                           &retried_items,
+                           &suspended_items,
+                           &items_further,
+                           &buried_items,
+                           &timerless,
+                           &runless,
+                           &mailed,
+                           &mailed_earlier,
+                           &mailed_by_name,
+                           &failures,
+                           &removed_failures,
+                           &endings,
+                           &inputs,
+                           &snapshots,
+                           &freed_keys,
+                           &taken_keys,
+                           &taken_mail,
+                           &cleared_inboxes,
+                           &inbox,
+                           &messages})
             rows->clear();
     }
 };

@@ -30,9 +30,10 @@ void Group::write() {
     connection.reach(points::group_new_items);
     connection.post(sql_.endings.add, rows_.endings);
     write_inbox();
-    write_mail();
     write_messages();
     if (takes_numbers_) numbers_->end(connection);
+    write_from_now();
+    write_mail();
     connection.reach(points::group_written);
 }
 
@@ -70,9 +71,6 @@ void Group::write_item_changes() {
             if (verdict == Verdict::suspend)
                 rows_.suspended_items.add(
                     {item->id, word->wake.at.value_or(never), word->wake.mail});
-            else if (word)
-                rows_.retried_items.add(
-                    {item->id, run_.now + word->retry_after, given_text(word->reason)});
             continue;
         }
         if (!item->gone) rows_.removed_items.add({item->id});
@@ -81,8 +79,6 @@ void Group::write_item_changes() {
         else if (item->failures > 0)
             rows_.removed_failures.add({item->id});
     }
-    connection_->post(sql_.items.mail, rows_.mailed_earlier);
-    connection_->post(sql_.items.retry, rows_.retried_items);
     connection_->post(sql_.items.forget_losses, rows_.items_further);
     connection_->post(sql_.items.suspend, rows_.suspended_items);
     connection_->post(sql_.failures.add, rows_.failures);
@@ -96,35 +92,58 @@ void Group::write_item_changes() {
 
 void Group::write_new_items() {
     for (const auto& item : new_items_) {
-        if (item.removed) continue;
-        const Put& put = *item.put;
-        const Envelope& envelope = item.commit->envelope;
-        const NameView& name = instances_[item.instance].name;
-        const Value due = item.claimed ? Value{} : Value{put.at ? *put.at : run_.now + put.after};
-        const Value session = item.claimed ? Value{put.born_claimed->session} : Value{};
-        const Value fence = item.claimed ? Value{put.born_claimed->fence} : Value{};
-        rows_.new_items.add({item.id,
-                             item.line,
-                             instances_[item.instance].ref,
-                             item.sequence,
-                             item.index,
-                             static_cast<int>(put.kind),
-                             shard_of(name.type, name.id),
-                             item.claimed ? 1 : 0,
-                             run_.now,
-                             due,
-                             session,
-                             fence,
-                             static_cast<int>(put.payload.encoding),
-                             given_bytes(put.key),
-                             bytes(item.commit->append->events.front().id),
-                             given_text(envelope.correlation),
-                             given_text(envelope.conversation),
-                             given_text(envelope.tenant),
-                             given_text(envelope.trace),
-                             bytes(put.payload.bytes)});
+        if (item.removed || is_due_later(item)) continue;
+        const Value due = item.claimed ? Value{} : Value{item.put->at.value_or(run_.now)};
+        add_item(rows_.new_items, item, run_.now, due);
     }
     connection_->post(sql_.items.add, rows_.new_items);
+}
+
+bool Group::is_due_later(const NewItem& item) {
+    return !item.claimed && !item.put->at && item.put->after != Duration::zero();
+}
+
+void Group::add_item(Rows& rows, const NewItem& item, Value created, Value due) {
+    const Put& put = *item.put;
+    const Envelope& envelope = item.commit->envelope;
+    const NameView& name = instances_[item.instance].name;
+    const Value session = item.claimed ? Value{put.born_claimed->session} : Value{};
+    const Value fence = item.claimed ? Value{put.born_claimed->fence} : Value{};
+    rows.add({item.id,
+              item.line,
+              instances_[item.instance].ref,
+              item.sequence,
+              item.index,
+              static_cast<int>(put.kind),
+              shard_of(name.type, name.id),
+              item.claimed ? 1 : 0,
+              created,
+              due,
+              session,
+              fence,
+              static_cast<int>(put.payload.encoding),
+              given_bytes(put.key),
+              bytes(item.commit->append->events.front().id),
+              given_text(envelope.correlation),
+              given_text(envelope.conversation),
+              given_text(envelope.tenant),
+              given_text(envelope.trace),
+              bytes(put.payload.bytes)});
+}
+
+// Behind everything that may wait for others, so that it counts from the commit.
+void Group::write_from_now() {
+    const Value now = database_.time_of_statement();
+    for (const auto& item : new_items_)
+        if (!item.removed && is_due_later(item))
+            add_item(rows_.later_items, item, now, item.put->after.count());
+    for (const auto* item : items_by_id())
+        if (!item->removed && item->last_word && item->last_word->verdict == Verdict::retry)
+            rows_.retried_items.add({item->id, now, item->last_word->retry_after.count(),
+                                     given_text(item->last_word->reason)});
+    connection_->post(sql_.items.add_later, rows_.later_items);
+    connection_->post(sql_.items.mail, rows_.mailed_earlier);
+    connection_->post(sql_.items.retry, rows_.retried_items);
 }
 
 void Group::write_inbox() {

@@ -79,10 +79,13 @@ struct Statements {
         /// three above do, in one go and in the order of ids. Where rows have locks, two orders are
         /// a deadlock.
         std::optional<Statement> lock_together;
-        Statement runs;    ///< bulk (type, id of an instance): the id of its run; locks nothing
-        Statement add;     ///< bulk
+        Statement runs;  ///< bulk (type, id of an instance): the id of its run; locks nothing
+        Statement add;   ///< bulk
+        /// The same, with a time or NULL in place of created_at, and how much after it it is due in
+        /// place of due_at. NULL: the moment at which the statement runs, by the server's clock.
+        Statement add_later;
         Statement remove;  ///< bulk (id)
-        Statement retry;   ///< bulk (id, due_at, last_error), by id
+        Statement retry;   ///< bulk (id, time or NULL as above, due how much after, last_error)
         Statement forget_losses;  ///< bulk (id)
         Statement suspend;        ///< bulk (id, due_at, wakes_at_mail), by id
         Statement mail;           ///< bulk (id, how much, 1 when urgent, now)

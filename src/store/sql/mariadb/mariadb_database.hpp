@@ -15,6 +15,7 @@ public:
     explicit MariadbDatabase(const MariadbOptions& options);
 
     Time now() override { return clock_.now(); }
+    Value time_of_statement() override { return options_.clock ? Value{now()} : Value{}; }
     const Statements& statements() const override;
     Lease write(Purpose purpose) override;
     Lease read() override;

@@ -52,11 +52,29 @@ inline constexpr Statements::Items item_statements{
                    $10::bigint[], $11::bigint[], $12::bigint[], $13::smallint[], $14::bytea[],
                    $15::bytea[], $16::text[], $17::text[], $18::text[], $19::text[],
                    $20::bytea[]))",
+    .add_later = R"(
+            INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, attempts,
+                   created_at, due_at, session, fence, encoding, key, causation, correlation,
+                   conversation, tenant, trace, payload)
+            SELECT id, line, instance, sequence, idx, kind, shard, attempts,
+                   coalesce(at, clock.now), coalesce(at, clock.now) + after, session, fence,
+                   encoding, key, causation, correlation, conversation, tenant, trace, payload
+              FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[],
+                   $6::smallint[], $7::integer[], $8::integer[], $9::bigint[], $10::bigint[],
+                   $11::bigint[], $12::bigint[], $13::smallint[], $14::bytea[], $15::bytea[],
+                   $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[])
+                   AS k (id, line, instance, sequence, idx, kind, shard, attempts, at, after,
+                   session, fence, encoding, key, causation, correlation, conversation, tenant,
+                   trace, payload)
+             CROSS JOIN (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                   AS clock (now))",
     .remove = "DELETE FROM pawl_item WHERE id = ANY ($1::bigint[])",
     .retry = R"(
             UPDATE pawl_item
-               SET due_at = ($2::bigint[])[width_bucket(id, $1::bigint[])],
-                   last_error = ($3::text[])[width_bucket(id, $1)],
+               SET due_at = coalesce(($2::bigint[])[width_bucket(id, $1::bigint[])],
+                                     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                            + ($3::bigint[])[width_bucket(id, $1)],
+                   last_error = ($4::text[])[width_bucket(id, $1)],
                    failures = failures + 1, alone = 0, session = NULL, fence = NULL
              WHERE id = ANY ($1))",
     .forget_losses =

@@ -17,6 +17,7 @@ public:
     explicit PostgresDatabase(const PostgresOptions& options);
 
     Time now() override { return clock_.now(); }
+    Value time_of_statement() override { return options_.clock ? Value{now()} : Value{}; }
     const Statements& statements() const override;
     Lease write(Purpose purpose) override;
     Lease read() override;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <pawl/error.hpp>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "base/uuid.hpp"
 #include "conformance/temporary_directory.hpp"
 #include "store/sql/sqlite/raw_database.hpp"
+#include "store/sql/sqlite/write_turn.hpp"
 
 namespace pawl::store::sql::sqlite {
 namespace {
@@ -235,6 +237,31 @@ TEST_F(SqliteStore, NeverGivesANumberTwice) {
     EXPECT_GT(commit(*store, {create("o-2")})[0].items.at(0), first);
     store->close_session(session);
     EXPECT_GT(store->open_session({.lease = 1h}), session);
+}
+
+// A program that knows nothing of turns holds the file for longer than a clock's readings differ.
+TEST_F(SqliteStore, HasATimerCountFromTheEndOfAWaitForTheFile) {
+    constexpr Duration delay = 200ms;
+    const auto store = open_sqlite({.path = path_});
+    RawDatabase other{path_};
+    other.run("BEGIN IMMEDIATE");
+    Commit one = create("1");
+    one.append->puts[0].after = delay;
+    auto committed = std::async(std::launch::async, [&] { return commit(*store, {one})[0].fate; });
+    // Once it has its turn it waits for the file.
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    for (bool has_turn = false; !has_turn;) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        TurnFile turn{path_ + "-turn"};
+        has_turn = !turn.take(std::chrono::steady_clock::now());
+        if (!has_turn) turn.give();
+    }
+    const Time begun = store->now();
+    Time now = begun;
+    while (now < begun + 50ms) now = store->now();
+    other.run("ROLLBACK");
+    EXPECT_EQ(committed.get(), Fate::committed);
+    EXPECT_GE(store->items({}).at(0).due_at.value_or(Time{}), now + delay);
 }
 
 }  // namespace
