@@ -11,10 +11,14 @@ namespace pawl::inline v0 {
 class PAWL_API Clock {
 public:
     virtual ~Clock() = default;
+    /// The time of day. It steps when somebody sets it.
     virtual Time now() const = 0;
+    /// Time since some moment in the past. It neither steps nor stops, also while the machine
+    /// sleeps: leases and timeouts are measured with it.
+    virtual Duration elapsed() const = 0;
 };
 
-/// The machine's own clock.
+/// The machine's own clock: `elapsed` is CLOCK_BOOTTIME.
 PAWL_API const Clock& system_clock();
 
 /// Stands still until it is moved. Thread-safe.
@@ -26,19 +30,27 @@ public:
         const std::lock_guard lock{mutex_};
         return now_;
     }
+    Duration elapsed() const override {
+        const std::lock_guard lock{mutex_};
+        return elapsed_;
+    }
+    /// Steps the time of day, forward or back. No time has passed.
     void set(Time t) {
         const std::lock_guard lock{mutex_};
         now_ = t;
     }
+    /// Time passes: both move.
     template <class Rep, class Period>
     void advance(std::chrono::duration<Rep, Period> d) {
         const std::lock_guard lock{mutex_};
         now_ += duration(d);
+        elapsed_ += duration(d);
     }
 
 private:
     mutable std::mutex mutex_;
     Time now_;
+    Duration elapsed_{0};
 };
 
 }  // namespace pawl::inline v0

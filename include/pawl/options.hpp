@@ -32,8 +32,8 @@ struct Options {
     std::function<void(Task)> executor;
     /// Called with every line of log, from any thread. Without it pawl prints nothing.
     std::function<void(LogLevel, std::string_view)> log;
-    /// The process's own clock. Only the time part of ids comes from it: what is due when is
-    /// decided by the store's clock, so a wrong one changes nothing.
+    /// The process's own clock. Its `now` is only the time part of ids: what is due is decided by
+    /// the store's clock. Its `elapsed` measures leases and timeouts.
     const Clock* clock = nullptr;
     /// Of pawl's tables.
     std::string prefix = "pawl_";

@@ -173,10 +173,10 @@ public:
         const Time target = clock_.now() + duration(d);
         engine_.run_until_idle();
         while (const auto due = next_due(target)) {
-            clock_.set(*due);
+            clock_.advance(*due - clock_.now());
             engine_.run_until_idle();
         }
-        clock_.set(target);
+        clock_.advance(target - clock_.now());
         engine_.run_until_idle();
     }
 

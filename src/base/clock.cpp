@@ -1,3 +1,4 @@
+#include <ctime>
 #include <pawl/clock.hpp>
 
 namespace pawl::inline v0 {
@@ -7,6 +8,12 @@ class System final : public Clock {
 public:
     Time now() const override {
         return std::chrono::floor<Duration>(std::chrono::system_clock::now());
+    }
+    Duration elapsed() const override {
+        timespec t{};
+        clock_gettime(CLOCK_BOOTTIME, &t);
+        return std::chrono::floor<Duration>(std::chrono::seconds{t.tv_sec} +
+                                            std::chrono::nanoseconds{t.tv_nsec});
     }
 };
 

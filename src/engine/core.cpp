@@ -47,10 +47,11 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       function_threads_("pawl-function", logged("a function")),
       committers_(*store_, callbacks_,
                   {.queue = options_.queue, .at_point = options_.test.at_point}),
-      session_(*store_, {.lease = options_.lease,
-                         .owner = owner_name(),
-                         .warn = [this](const std::string& s) { log(LogLevel::warning, s); },
-                         .at_point = options_.test.at_point}),
+      session_(*store_, clock_,
+               {.lease = options_.lease,
+                .owner = owner_name(),
+                .warn = [this](const std::string& s) { log(LogLevel::warning, s); },
+                .at_point = options_.test.at_point}),
       dispatcher_({*store_, committers_, callbacks_, workers_, *random_, session_},
                   {.claims = options_.claims,
                    .runs = options_.functions,
@@ -102,6 +103,10 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       vacuuming_("pawl-vacuum", [this] { return vacuum_.step(); }, logged("vacuum")) {
     router_.name = router_type;
     router_.model = router_model();
+    session_.on_lost([this] {
+        dispatcher_.stop_lost();
+        deliverer_.stop_lost();
+    });
     dispatcher_.on_wanted([this] { claiming_.wake(); });
     runs_.on_wanted([this] { claiming_.wake(); });
     deliverer_.on_wanted([this] { delivering_.wake(); });

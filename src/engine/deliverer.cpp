@@ -184,7 +184,8 @@ void Deliverer::conclude(Held& held, store::Advance& advance, Time now) {
     const Ended& ended = *held.ended;
     if (ended.unbegun) {
         advance.left = positions(held.batch, 0);
-        advance.attempts = held.attempts - 1;
+        // Where the partition is ours after all, it begins now.
+        advance.attempts = rests(held) ? held.attempts - 1 : held.attempts;
         return;
     }
     advance.sequence = held.sequence + static_cast<std::int64_t>(ended.done);
@@ -356,6 +357,9 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
     auto& subscriber = *held.channel->subscriber;
     Ended ended;
     detail::Arrivals arrivals{.all = slice};
+    arrivals.is_held = [&] { return is_ours(held); };
+    // It has waited for a thread, and the process may have been stopped meanwhile.
+    if (!is_ours(held)) return {.unbegun = true};
     try {
         switch (subscriber.form()) {
             case detail::Subscriber::Form::transaction:
@@ -368,6 +372,7 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
                 for (; arrivals.done < slice.size(); ++arrivals.done) {
                     if (arrivals.done > 0 && slice[arrivals.done].received.stop.stop_requested())
                         break;
+                    if (!is_ours(held)) break;
                     subscriber.handle(slice[arrivals.done]);
                 }
                 break;
@@ -385,7 +390,9 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
     ended.done = arrivals.done;
     ended.buried = std::move(arrivals.buried);
     std::erase_if(ended.buried, [&](const auto& one) { return one.at >= ended.done; });
-    if (!ended.failed && ended.done == 0 && !slice.empty()) {
+    if (!ended.failed && ended.done == 0 && !is_ours(held)) {
+        ended.unbegun = true;
+    } else if (!ended.failed && ended.done == 0 && !slice.empty()) {
         ended.failed = true;
         ended.error = "the handler of the batch took nothing of it";
     }
@@ -400,7 +407,10 @@ Deliverer::Ended Deliverer::call_in_transaction(Held& held,
     OutgoingBuffer outgoing{
         {.payload_limit = options_.payload_limit, .fresh_id = options_.fresh_id}};
     Transaction tx{*transaction, outgoing};
-    for (const auto& arrived : slice) held.channel->subscriber->handle(tx, arrived);
+    for (const auto& arrived : slice) {
+        if (!is_ours(held)) return {.unbegun = true};  // what the others did is undone
+        held.channel->subscriber->handle(tx, arrived);
+    }
     store::Advance advance{.partition = held.partition,
                            .fence = held.fence,
                            .sequence = held.sequence + static_cast<std::int64_t>(slice.size()),
@@ -408,6 +418,7 @@ Deliverer::Ended Deliverer::call_in_transaction(Held& held,
     for (std::size_t i = 0; i < slice.size(); ++i) advance.done.push_back(held.batch[i].position);
     store::Commit commit;
     outgoing.add_to(commit);
+    if (!is_ours(held)) return {.unbegun = true};
     const auto answer = transaction->commit(commit, &advance);
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
     if (answer.fate != store::Fate::committed) {

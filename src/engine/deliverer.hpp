@@ -2,6 +2,7 @@
 /// has the handlers called, and gives the store the word on each.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -66,6 +67,8 @@ public:
     /// Whether the last `step` had something to do.
     bool progressed() const { return progressed_; }
 
+    /// The lease was not kept: handlers that run under it are asked to stop.
+    void stop_lost();
     /// From now on nothing new is delivered.
     void begin_stop();
     /// False at the deadline: then handlers are asked to stop.
@@ -94,12 +97,13 @@ private:
         bool is_committed = false;  ///< the store knows of those that are done
         bool isolate = false;       ///< which of them failed is not known: one at a time
         bool in_doubt = false;      ///< whether they are done only the store knows
-        bool unbegun = false;       ///< it was stopped before: no attempt
+        bool unbegun = false;       ///< it was stopped or lost before: no attempt
         std::string error;
     };
     struct Held {
         store::Partition partition;
         Channel* channel = nullptr;
+        store::SessionId session = 0;
         store::Fence fence = 0;
         std::int64_t sequence = 0;
         std::deque<store::Message> batch;
@@ -113,8 +117,8 @@ private:
         std::size_t fetch = 1;   ///< messages to ask for at a time
         std::size_t window = 1;  ///< messages that a handler gets at a time
         bool running = false;
-        bool lost = false;
-        bool gives_up = false;         ///< it is given back, and taken anew or by others
+        std::atomic<bool> lost{false};  ///< read without the lock before every message
+        bool gives_up = false;          ///< it is given back, and taken anew or by others
         bool leaves = false;           ///< it goes to another process when its handler has returned
         std::shared_ptr<Held> before;  ///< lost, and its handler may still run
         Time deadline = Time::max();
@@ -129,6 +133,10 @@ private:
 
     void refresh_ownership(Time now);
     void lose(const std::function<bool(const Held&)>& which);
+    /// Whether it is certainly ours: nothing is begun otherwise.
+    bool is_ours(const Held& held) const {
+        return !held.lost && parts_.session.holds(held.session);
+    }
     void take(Channel& channel, const store::Ownership& got);
     void give_surplus_back(Channel& channel, std::size_t share);
     void look_for_messages(Time now);

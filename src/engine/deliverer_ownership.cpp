@@ -17,7 +17,8 @@ constexpr Duration between_ownerships = std::chrono::seconds{1};
 void Deliverer::refresh_ownership(Time now) {
     {
         const std::lock_guard lock{mutex_};
-        if (stopping_ || now < own_at_) return;
+        const bool is_trusted = session_ == 0 || parts_.session.holds(session_);
+        if (stopping_ || (now < own_at_ && is_trusted)) return;
     }
     const auto session = parts_.session.ensure();
     {
@@ -60,6 +61,16 @@ void Deliverer::lose(const std::function<bool(const Held&)>& which) {
     if (count > 0) log(LogLevel::info, fmt::format("{} partitions were taken by others", count));
 }
 
+void Deliverer::stop_lost() {
+    std::vector<std::stop_source> stops;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& [partition, held] : held_)
+            if (held->running && !is_ours(*held)) stops.push_back(held->stop);
+    }
+    for (auto& stop : stops) stop.request_stop();
+}
+
 void Deliverer::take(Channel& channel, const store::Ownership& got) {
     lose([&](const Held& held) {
         return held.partition.channel == channel.name &&
@@ -79,6 +90,7 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
             place->before = std::move(before);
             place->partition = taken.partition;
             place->channel = &channel;
+            place->session = session_;
             place->fence = *channel.fence;
             place->sequence = taken.sequence;
             place->batch.assign(taken.batch.begin(), taken.batch.end());

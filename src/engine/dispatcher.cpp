@@ -339,7 +339,7 @@ void Dispatcher::hand_to_executor(const HeldPtr& held, Task& task) {
 bool Dispatcher::begin(const HeldPtr& held) {
     const auto& item = held->item;
     const auto& policy = held->lane->policy;
-    const bool ours = parts_.session.current() == item.session;
+    const bool ours = parts_.session.holds(item.session);
     bool go = false;
     bool want = false;
     {

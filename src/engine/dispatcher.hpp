@@ -101,6 +101,8 @@ public:
     void begin_stop();
     /// False at the deadline: then handlers are asked to stop, and have a moment to do so.
     bool wait_until_empty(Duration deadline);
+    /// The lease was not kept: handlers of what it held are asked to stop.
+    void stop_lost();
     /// Whether the last `step` claimed something, or has more to do at once.
     bool progressed() const { return progressed_; }
 

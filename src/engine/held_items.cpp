@@ -102,6 +102,18 @@ void Dispatcher::begin_stop() {
     if (!waiting.empty()) give_back(waiting);
 }
 
+void Dispatcher::stop_lost() {
+    std::vector<std::stop_source> lost;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& held : items_)
+            if (held->started && !parts_.session.holds(held->item.session))
+                lost.push_back(held->stop);
+    }
+    // Without the lock: a stop callback of the user's may call back.
+    for (auto& stop : lost) stop.request_stop();
+}
+
 bool Dispatcher::wait_until_empty(Duration deadline) {
     const auto empty = [&] {
         const std::lock_guard lock{mutex_};

@@ -16,10 +16,14 @@ namespace {
 /// Shared with those who are called back.
 class Applying : public std::enable_shared_from_this<Applying> {
 public:
-    Applying(std::span<const detail::Arrived> all, const InboxSubscriber::Apply& apply)
-        : all_(all), apply_(apply), left_(all.size()), fates_(all.size()) {
-        for (std::size_t at = 0; at < all.size(); ++at)
-            chains_[all[at].received.id].at.push_back(at);
+    Applying(const detail::Arrivals& arrivals, const InboxSubscriber::Apply& apply)
+        : all_(arrivals.all),
+          is_held_(arrivals.is_held),
+          apply_(apply),
+          left_(all_.size()),
+          fates_(all_.size()) {
+        for (std::size_t at = 0; at < all_.size(); ++at)
+            chains_[all_[at].received.id].at.push_back(at);
     }
 
     /// That of each, when all are over.
@@ -59,6 +63,7 @@ private:
     }
 
     void begin(Chain& chain, std::size_t at) {
+        if (!is_held_()) return ended(chain, {.unbegun = true});
         try {
             auto posted = json::decode<records::Posted>(all_[at].payload);
             if (posted.input_id.empty()) posted.input_id = all_[at].received.key;
@@ -74,7 +79,7 @@ private:
     void ended(Chain& chain, InboxSubscriber::Fate fate) {
         // Those behind one that failed wait for it; those behind one that was rejected, until the
         // store knows. If it came again, it would be decided on what they had made of the instance.
-        const bool ends = fate.error || (fate.rejected && !fate.finished);
+        const bool ends = fate.error || fate.unbegun || (fate.rejected && !fate.finished);
         {
             const std::lock_guard lock{mutex_};
             fates_[chain.at[chain.next++]] = std::move(fate);
@@ -89,6 +94,7 @@ private:
     }
 
     const std::span<const detail::Arrived> all_;
+    const std::function<bool()>& is_held_;  // while somebody waits, as `all_`
     const InboxSubscriber::Apply& apply_;
     std::mutex mutex_;
     std::size_t left_;
@@ -112,7 +118,7 @@ private:
 // Inputs of different instances are on their way at a time. Where one fails, those before it are
 // done; those behind it that were applied are applied again, and found to be.
 void InboxSubscriber::handle(detail::Arrivals& arrivals) {
-    const auto applying = std::make_shared<Applying>(arrivals.all, apply_);
+    const auto applying = std::make_shared<Applying>(arrivals, apply_);
     for (auto& fate : applying->wait()) {
         if (fate.error) rethrow(fate.error);
         if (fate.unbegun) return;

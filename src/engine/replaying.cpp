@@ -95,6 +95,7 @@ std::string replayed(detail::FunctionModel& model, Recorded run) {
                             .random = *random,
                             .stops = stops,
                             .surroundings = surroundings,
+                            .is_held = [] { return false; },
                             .at_point = {},
                             .log = {},
                             .stop = {},

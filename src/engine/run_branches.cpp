@@ -179,6 +179,7 @@ bool RunExecution::start_some(Waits& waits, std::size_t at_once) {
     make_durable();
     const int first = children.front().call;
     const int last = children.back().call;
+    check_held();
     parts_.surroundings.start_children(item_, std::move(children));
     writer_.record(records::ChildrenStarted{.first = first, .last = last}, true);
     return true;
@@ -282,9 +283,11 @@ void RunExecution::cancel_losers(const Waits& waits) {
     }
     if (under_way.empty()) return;
     if (writer_.hold() == RunWriter::Written::lost) lose();
-    for (const auto* wait : under_way)
+    for (const auto* wait : under_way) {
+        check_held();
         parts_.surroundings.cancel_child(wait->branch.name, wait->branch.child,
                                          "another branch was first");
+    }
     writer_.record(records::LosersCancelled{.call = call}, true);
 }
 

@@ -107,6 +107,12 @@ void RunExecution::begin_anew() {
     boundary();
 }
 
+// Before anything that others would see. Without asking the store: a process that was stopped finds
+// out here that somebody else may have the run by now.
+void RunExecution::check_held() {
+    if (!parts_.is_held()) lose();
+}
+
 // Where a run can be cancelled, paused, or given back because the engine stops.
 void RunExecution::boundary() {
     // Somebody else could begin them anew before they have returned. There is a boundary behind it.
@@ -146,6 +152,7 @@ void RunExecution::spawn_once(std::string_view type, std::string_view id, std::s
         writer_.record(records::Child{
             .call = call, .type = std::string{type}, .id = std::string{id}, .waited_for = false});
     make_durable();
+    check_held();
     parts_.surroundings.start_children(
         item_, {{.type = std::string{type}, .id = std::string{id}, .input = std::move(input)}});
     writer_.record(records::ChildrenStarted{.first = call, .last = call}, true);
@@ -249,9 +256,11 @@ void RunExecution::run_compensations(const std::string& status, const std::strin
 }
 
 void RunExecution::cancel_children(const std::string& reason) {
-    for (const auto& [call, recorded] : writer_.journal().calls())
-        if (recorded.kind == Kind::child && recorded.waited_for && !recorded.ended)
-            parts_.surroundings.cancel_child(recorded.name, recorded.child, reason);
+    for (const auto& [call, recorded] : writer_.journal().calls()) {
+        if (recorded.kind != Kind::child || !recorded.waited_for || recorded.ended) continue;
+        check_held();
+        parts_.surroundings.cancel_child(recorded.name, recorded.child, reason);
+    }
 }
 
 void RunExecution::warn(std::string_view text) {

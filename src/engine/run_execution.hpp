@@ -58,6 +58,7 @@ public:
         base::Random& random;
         StopTimers& stops;
         RunSurroundings& surroundings;
+        std::function<bool()> is_held;  ///< whether the claim is certainly still ours
         Duration transaction_limit{0};
         OutgoingBuffer::Options outgoing;
         base::AtPoint at_point;
@@ -145,6 +146,7 @@ private:
                         std::string_view child = {});
     bool is_child(const RecordedCall& recorded, std::string_view child) const;
     void begin_anew();
+    void check_held();
     void boundary();
     void make_durable();
 

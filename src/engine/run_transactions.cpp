@@ -62,6 +62,7 @@ bool RunExecution::try_transaction(Waiting& wait, Ran& ran) {
     in_body_ = nullptr;
     wait.branch.body = nullptr;
     if (ran.failed) return transaction->may_be_repeated();
+    check_held();
     records::Step step{.call = wait.call, .name = wait.branch.name, .attempts = attempts + 1};
     step.result.text = std::move(ran.bytes);
     auto written = RunWriter::Written::lost;

@@ -364,23 +364,24 @@ void Runs::perform(const HeldPtr& held) {
 void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
     const auto& item = held->item;
     const auto& function = functions_.get(item.line.type);
-    RunWriter writer{
-        {.store = parts_.store,
-         .lanes = parts_.lanes,
-         .random = parts_.random,
-         .clock = parts_.clock,
-         .at_point = options_.at_point,
-         .payload_limit = options_.payload_limit,
-         .journal_limit = function.options.journal_limit,
-         .is_held = [this, session = item.session] { return parts_.session.current() == session; },
-         .warn = [this](const std::string& s) { log(LogLevel::warning, s); }},
-        item,
-        std::move(prepared.journal),
-        prepared.version};
+    const auto is_held = [this, session = item.session] { return parts_.session.holds(session); };
+    RunWriter writer{{.store = parts_.store,
+                      .lanes = parts_.lanes,
+                      .random = parts_.random,
+                      .clock = parts_.clock,
+                      .at_point = options_.at_point,
+                      .payload_limit = options_.payload_limit,
+                      .journal_limit = function.options.journal_limit,
+                      .is_held = is_held,
+                      .warn = [this](const std::string& s) { log(LogLevel::warning, s); }},
+                     item,
+                     std::move(prepared.journal),
+                     prepared.version};
     RunExecution execution{{.store = parts_.store,
                             .random = parts_.random,
                             .stops = stops_,
                             .surroundings = *this,
+                            .is_held = is_held,
                             .transaction_limit = options_.transaction_limit,
                             .outgoing = {.payload_limit = options_.payload_limit,
                                          .fresh_id = [this] { return fresh_id(); }},

@@ -5,37 +5,48 @@
 #include <pawl/error.hpp>
 
 namespace pawl::engine {
+namespace {
 
 namespace points = base::points;
 
-Session::Session(store::Store& store, Options options)
+// Of the lease: two clocks may differ in their speed, and in what they take for the store's time.
+constexpr int margin_parts = 10;
+
+}  // namespace
+
+Session::Session(store::Store& store, const Clock& clock, Options options)
     : store_(store),
+      clock_(clock),
       options_(std::move(options)),
-      loop_("pawl-lease", [this] { return renew(); }) {}
+      renewing_("pawl-lease", [this] { return renew(); }),
+      expiring_("pawl-expiry", [this] { return expire(); }) {}
+
+// From before the request on: a slow answer must not make the lease look longer.
+Duration::rep Session::end_of_lease(Duration asked_at) const {
+    return (asked_at + options_.lease - options_.lease / margin_parts).count();
+}
 
 store::SessionId Session::ensure() {
     const std::lock_guard asking{asking_};
-    std::optional<store::SessionId> id;
-    {
-        const std::lock_guard lock{mutex_};
-        id = id_;
-    }
-    // Trust begins before the request: a slow answer must not make the lease look longer.
-    const Time asked_at = store_.now();
-    if (id && !renewed(*id)) {
+    auto id = id_.load();
+    auto asked_at = clock_.elapsed();
+    if (id != 0 && !renewed(id)) {
         options_.warn(
             "the lease had passed and its claims were taken by others: a new session begins");
-        id.reset();
+        id_ = id = 0;
+        replaced_ = true;
+        expiring_.wake();
     }
-    if (!id) {
+    if (id == 0) {
+        asked_at = clock_.elapsed();
         point(points::open_before);
         id = store_.open_session({.lease = options_.lease, .owner = options_.owner});
         point(points::open_after);
     }
-    const std::lock_guard lock{mutex_};
     id_ = id;
-    trusted_until_ = asked_at + options_.lease;
-    return *id;
+    trusted_until_ = end_of_lease(asked_at);
+    expiring_.wake();
+    return id;
 }
 
 bool Session::renewed(store::SessionId id) {
@@ -46,22 +57,24 @@ bool Session::renewed(store::SessionId id) {
 }
 
 std::optional<store::SessionId> Session::current() const {
-    const std::lock_guard lock{mutex_};
-    if (!id_ || store_.now() >= trusted_until_) return std::nullopt;
-    return id_;
+    const auto until = trusted_until_.load();
+    const auto id = id_.load();
+    if (id == 0 || clock_.elapsed().count() >= until) return std::nullopt;
+    return id;
+}
+
+bool Session::holds(store::SessionId session) const {
+    const auto until = trusted_until_.load();
+    return session != 0 && id_.load() == session && clock_.elapsed().count() < until;
 }
 
 void Session::close() {
     const std::lock_guard asking{asking_};
-    std::optional<store::SessionId> id;
-    {
-        const std::lock_guard lock{mutex_};
-        id.swap(id_);
-    }
-    if (!id) return;
+    const auto id = id_.exchange(0);
+    if (id == 0) return;
     try {
         point(points::close_before);
-        store_.close_session(*id);
+        store_.close_session(id);
         point(points::close_after);
     } catch (const std::exception& e) {
         options_.warn(
@@ -77,6 +90,18 @@ base::Pause Session::renew() {
         return options_.lease / 10;
     }
     return options_.lease / 3;
+}
+
+base::Pause Session::expire() {
+    if (replaced_.exchange(false) && lost_) lost_();
+    const auto until = trusted_until_.load();
+    if (id_ == 0 || until == told_) return std::nullopt;
+    const Duration left{until - clock_.elapsed().count()};
+    if (left > Duration::zero()) return left;
+    told_ = until;
+    options_.warn("the lease was not renewed in time: nothing is begun until it is");
+    if (lost_) lost_();
+    return std::nullopt;
 }
 
 }  // namespace pawl::engine

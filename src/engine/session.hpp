@@ -1,9 +1,11 @@
 /// The process's lease on everything it has claimed: opened once, renewed in time.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <pawl/clock.hpp>
 #include <string>
 
 #include "base/loop.hpp"
@@ -21,32 +23,53 @@ public:
         std::function<void(const std::string&)> warn;
         base::AtPoint at_point;
     };
-    Session(store::Store& store, Options options);
+    Session(store::Store& store, const Clock& clock, Options options);
 
     /// Opens a session, or renews the open one; a lost one is replaced. May throw.
     store::SessionId ensure();
-    /// The open session; none before the first `ensure`, or when its lease could not be kept: then
-    /// nothing new is begun under it.
+    /// The open session; none before the first `ensure`, or when its lease was not renewed in time:
+    /// then nothing new is begun under it.
     std::optional<store::SessionId> current() const;
+    /// Whether what was claimed under this session is certainly still ours. Asks nobody and takes
+    /// no lock, so it is called before every piece of work.
+    bool holds(store::SessionId session) const;
+    /// Called when a session does not hold any more, also while the store does not answer.
+    void on_lost(std::function<void()> lost) { lost_ = std::move(lost); }
     /// Gives back what is still claimed. Does not throw: a lease that can't be ended passes.
     void close();
 
-    /// Renews by a thread of its own, which never waits behind a Commit.
-    void start() { loop_.start(); }
-    void stop() { loop_.stop(); }
+    /// Renews by a thread of its own, which never waits behind a Commit; another one watches the
+    /// clock while that one waits for the store.
+    void start() {
+        renewing_.start();
+        expiring_.start();
+    }
+    void stop() {
+        renewing_.stop();
+        expiring_.stop();
+    }
 
 private:
     base::Pause renew();
+    base::Pause expire();
     bool renewed(store::SessionId id);
+    /// Of a request that was made at this time.
+    Duration::rep end_of_lease(Duration asked_at) const;
     void point(std::string_view name) const { base::reach(options_.at_point, name); }
 
     store::Store& store_;
+    const Clock& clock_;
     const Options options_;
-    std::mutex asking_;         ///< one thread at a time talks to the store about the session
-    mutable std::mutex mutex_;  ///< of what follows; never held while the store is asked
-    std::optional<store::SessionId> id_;
-    Time trusted_until_{};
-    base::Loop loop_;
+    std::function<void()> lost_;
+    std::mutex asking_;  ///< one thread at a time talks to the store about the session
+    // The id is written before the end of its lease, and read after it: the end of a new session's
+    // lease is never taken for that of the one before.
+    std::atomic<store::SessionId> id_{0};
+    std::atomic<Duration::rep> trusted_until_{0};  ///< by the clock's `elapsed`
+    std::atomic<bool> replaced_{false};            ///< and nobody was told
+    Duration::rep told_ = 0;                       ///< the last end of a lease that was told
+    base::Loop renewing_;
+    base::Loop expiring_;
 };
 
 }  // namespace pawl::engine

@@ -112,6 +112,18 @@ public:
         return await([&] { return is_delivered(which); }, patience);
     }
 
+    /// By the others. Where the paused one sleeps in the middle of a transaction, they wait for
+    /// that: then it goes on a little.
+    bool await_delivery_past(Hired& paused) {
+        for (int tries = 0; tries < 20; ++tries) {
+            if (await([&] { return is_delivered(); }, 6s)) return true;
+            paused.process.resume();
+            await([&] { return is_delivered(); }, std::chrono::milliseconds{pick(50)});
+            paused.process.pause();
+        }
+        return false;
+    }
+
     /// As they are told to end, they give back what they have.
     void end(std::vector<Hired>& crew) {
         for (auto& hired : crew) hired.process.signal(SIGTERM);
@@ -389,17 +401,8 @@ TEST_P(OutboxCrash, ThatWasOnlyAPauseChangesNothing) {
         sleeper.process.pause();
         crew.push_back(scene.hire("dawdle"));
         auto& paused = crew[crew.size() - 2];
-        // All of it, so also what the one who sleeps has begun. Where it sleeps in the middle of a
-        // transaction, others wait for that: then it goes on a little.
-        bool is_done = false;
-        for (int tries = 0; tries < 20 && !is_done; ++tries) {
-            is_done = await([&] { return scene.is_delivered(); }, 6s);
-            if (is_done) break;
-            paused.process.resume();
-            await([&] { return scene.is_delivered(); }, std::chrono::milliseconds{scene.pick(50)});
-            paused.process.pause();
-        }
-        ASSERT_TRUE(is_done) << scene.log();
+        // All of it, so also what the one who sleeps has begun.
+        ASSERT_TRUE(scene.await_delivery_past(paused)) << scene.log();
         publish(published, published + 10);
         published += 10;
         ASSERT_TRUE(has_delivered(crew.back().name, 10));
@@ -422,6 +425,29 @@ TEST_P(OutboxCrash, ThatWasOnlyAPauseChangesNothing) {
         EXPECT_TRUE(is_new || excused.contains(at->second) || excused.contains(one.worker)) << one;
     }
     std::cout << first.size() << " messages, " << all.size() << " deliveries" << std::endl;
+}
+
+TEST_P(OutboxCrash, ThatWasAPausePastTheLeaseBeginsNothingMoreOfTheBatch) {
+    OutboxScene scene{GetParam(), seed_of_this_test()};
+    for (int number = 1; number <= 100; ++number)
+        scene.engine().publish(channel, Note{"k", number}, {.partition = 1});
+    std::vector<OutboxScene::Hired> crew;
+    crew.push_back(scene.hire("linger"));
+    ASSERT_TRUE(await([&] { return scene.deliveries().size() >= 5; }, patience));
+    crew[0].process.pause();
+    crew.push_back(scene.hire("linger"));
+    ASSERT_TRUE(scene.await_delivery_past(crew[0])) << scene.log();
+    crew[0].process.resume();
+    EXPECT_TRUE(await([&] { return scene.excused().contains(crew[0].name); }, patience))
+        << "it has not noticed";
+    scene.end(crew);
+    const auto all = scene.deliveries();
+    EXPECT_EQ(first_deliveries(all).size(), 100u);
+    const auto taken = std::ranges::find(all, crew[1].name, &Delivered::worker);
+    // One may have been about to begin when it was stopped.
+    EXPECT_LE(std::count_if(taken, all.end(),
+                            [&](const Delivered& one) { return one.worker == crew[0].name; }),
+              1);
 }
 
 /// Two engines in this process by way of a network that loses the answers to commits. One of them

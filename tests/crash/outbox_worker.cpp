@@ -38,6 +38,7 @@ public:
             {"apply", [&] { apply(); }},       {"poisoned", [&] { poisoned(); }},
             {"dawdle", [&] { dawdle(); }},     {"route", [&] { route(); }},
             {"acknowledge", [&] { acknowledge(); }},
+            {"linger", [&] { linger(); }},
         };
         roles.at(arguments_.role)();
     }
@@ -220,6 +221,21 @@ private:
                              }
                          },
                          {.partitions = partitions});
+        work(engine);
+    }
+
+    // The same in a batch that takes longer than a lease.
+    void linger() {
+        pawl::Engine engine{arguments_.url, options()};
+        auto long_batch = subscription();
+        long_batch.batch = 100;
+        engine.subscribe(
+            channel,
+            [this](const Note& it, const pawl::Received& received) {
+                note("delivered", line_of(arguments_.name, it, received));
+                dawdle_for(20);
+            },
+            long_batch);
         work(engine);
     }
 

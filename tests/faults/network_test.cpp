@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -66,6 +67,41 @@ TEST_P(Network, ThatGoesSilentIsAnErrorInTimeAndWorkGoesOnAfterwards) {
             << call.message;
     caller.check();
     load.settle_and_check();
+}
+
+// The process can't know that somebody else has its partition by now, so it assumes it.
+TEST_P(Network, ThatGoesSilentLeavesTheRestOfABatchToOthers) {
+    constexpr int messages = 50;
+    std::atomic<int> begun_here{0};
+    std::atomic<int> done_there{0};
+    std::atomic<bool> was_asked{false};
+    const Options brief{.lease = 2s};
+    const SubscribeOptions one_partition{.partitions = 1};
+    Engine there{server->url(), brief};
+    there.subscribe("notes", [&](int) { ++done_there; }, one_partition);
+    {
+        Engine here{url(), brief};
+        here.subscribe(
+            "notes",
+            [&](int, const Received& received) {
+                if (++begun_here > 1) return;
+                proxy->fall_silent();
+                was_asked = crash::await([&] { return received.stop.stop_requested(); }, 60s);
+                EXPECT_TRUE(crash::await([&] { return done_there == messages; }, 60s));
+            },
+            one_partition);
+        std::vector<int> numbers(messages);
+        there.publish_all("notes", numbers);
+        here.start();
+        ASSERT_TRUE(crash::await([&] { return begun_here == 1; }, 60s));
+        there.start();
+        ASSERT_TRUE(crash::await([&] { return done_there == messages; }, 60s));
+        proxy->heal();
+        EXPECT_TRUE(here.stop(60s));
+    }
+    EXPECT_TRUE(was_asked) << "the handler was not told";
+    EXPECT_EQ(begun_here, 1);
+    EXPECT_EQ(done_there, messages);
 }
 
 TEST_P(Network, ThatIsCutAndRefusesIsAnErrorInTimeAndWorkGoesOnAfterwards) {

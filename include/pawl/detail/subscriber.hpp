@@ -1,6 +1,7 @@
 /// A user's handler of messages as the engine calls it: finds out what it takes, and decodes.
 #pragma once
 
+#include <functional>
 #include <pawl/error.hpp>
 #include <pawl/json.hpp>
 #include <pawl/outbox.hpp>
@@ -44,6 +45,10 @@ struct Arrivals {
     std::size_t taken = 0;  ///< by `next`
     std::size_t done = 0;   ///< acknowledged or buried
     std::vector<Buried> buried;
+    std::function<bool()> is_held = [] { return true; };  ///< whether the partition is still ours
+    bool granted = false;                                 ///< `remaining` has promised the next one
+
+    bool may_take() { return taken < all.size() && (std::exchange(granted, false) || is_held()); }
 };
 
 }  // namespace detail
@@ -56,15 +61,20 @@ class Batch {
 public:
     explicit Batch(detail::Arrivals& arrivals) : arrivals_(&arrivals) {}
 
-    /// The next message, or nothing when there are no more.
+    /// The next message, or nothing when there are no more, or this process can't be sure any more
+    /// that the partition is its own.
     std::optional<T> next() {
-        if (arrivals_->taken == arrivals_->all.size()) return std::nullopt;
+        if (!arrivals_->may_take()) return std::nullopt;
         return detail::decoded<T>(arrivals_->all[arrivals_->taken++].payload);
     }
     /// Up to `count` of them.
     std::vector<T> next(std::size_t count) {
         std::vector<T> chunk;
-        while (chunk.size() < count && remaining() > 0) chunk.push_back(*next());
+        while (chunk.size() < count) {
+            auto one = next();
+            if (!one) break;
+            chunk.push_back(std::move(*one));
+        }
         return chunk;
     }
     /// About the message that `next` returned last.
@@ -78,7 +88,11 @@ public:
         arrivals_->buried.push_back({.at = arrivals_->taken - 1, .reason = std::move(reason)});
         ack();
     }
-    std::size_t remaining() const { return arrivals_->all.size() - arrivals_->taken; }
+    /// How many `next` still has. Not 0: it has one.
+    std::size_t remaining() const {
+        arrivals_->granted = arrivals_->may_take();
+        return arrivals_->granted ? arrivals_->all.size() - arrivals_->taken : 0;
+    }
     std::size_t size() const { return arrivals_->all.size(); }
 
 private:
