@@ -17,6 +17,7 @@ struct Ran {
     std::string error;
     bool failed = false;
     bool permanent = false;
+    bool lost = false;  ///< it was not begun: the run may be somebody else's by now
 };
 
 /// Shared by the function's thread and those who help it. A helper may come at any time, also when

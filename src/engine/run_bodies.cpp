@@ -48,6 +48,9 @@ Ran RunExecution::run_body(Waiting& wait, int attempts) {
 Ran RunExecution::call_body(const Waiting& wait, const Attempt& attempt) {
     Ran ran;
     base::reach(parts_.at_point, points::step_before);
+    // It may have waited for a thread, and the process may have been stopped meanwhile.
+    ran.lost = !parts_.is_held();
+    if (ran.lost) return ran;
     try {
         ran.bytes = wait.branch.body(attempt);
     } catch (const Permanent& e) {
@@ -65,6 +68,7 @@ Ran RunExecution::call_body(const Waiting& wait, const Attempt& attempt) {
 }
 
 void RunExecution::conclude(Waiting& wait, Ran ran) {
+    if (ran.lost) lose();
     const auto* recorded = writer_.journal().find(wait.call);
     const auto& options = wait.branch.options;
     const int attempts = (recorded ? recorded->attempts : 0) + 1;

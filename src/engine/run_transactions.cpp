@@ -61,6 +61,7 @@ bool RunExecution::try_transaction(Waiting& wait, Ran& ran) {
     ran = run_body(wait, attempts);
     in_body_ = nullptr;
     wait.branch.body = nullptr;
+    if (ran.lost) lose();
     if (ran.failed) return transaction->may_be_repeated();
     check_held();
     records::Step step{.call = wait.call, .name = wait.branch.name, .attempts = attempts + 1};

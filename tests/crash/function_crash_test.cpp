@@ -30,18 +30,33 @@ public:
     Journeys(const PlaceUnderTest& place, unsigned seed)
         : place_(place.create(directory_.path())), random_(seed) {}
 
-    Process hire(const std::string& kill_at = "") {
+    Process hire(const std::string& kill_at = "", bool only_stops = false) {
         std::vector<std::string> command{PAWL_FUNCTION_WORKER, place_->url(),
                                          directory_.path().string(), fmt::format("w{}", ++hired_),
                                          std::to_string(1 + pick(1'000'000))};
         if (!kill_at.empty()) command.push_back(kill_at);
+        if (only_stops) command.push_back("stop");
         return Process{command};
     }
     int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
     const Ledger& ledger() const { return ledger_; }
 
+    /// An engine in the test's own process.
+    Travel travel() const { return Travel{place_->url(), ledger_, {}, 1}; }
+    /// Whether others end everything that was begun. Where the stopped one sleeps in the middle of
+    /// a transaction, they wait for that: then it goes on a little.
+    bool await_end_past(Process& stopped) {
+        const auto is_over = [&] { return place_->ask("SELECT count(*) FROM pawl_item") == "0"; };
+        for (int tries = 0; tries < 20; ++tries) {
+            if (await(is_over, 6s)) return true;
+            stopped.resume();
+            await(is_over, std::chrono::milliseconds{pick(50)});
+            stopped.pause();
+        }
+        return false;
+    }
     void settle_and_check() {
-        Travel travel{place_->url(), ledger_, {}, 1};
+        Travel travel = this->travel();
         travel.engine().start();
         // What was asked for and not answered is asked for again.
         for (const auto& sent : ledger_.sent())
@@ -147,6 +162,28 @@ TEST_P(FunctionCrash, AtRandomMomentsRepeatsNothingThatWasFinished) {
         std::cout << journeys.ledger().sent().size() << " journeys, "
                   << journeys.ledger().performed().size() << " steps performed" << std::endl;
     });
+}
+
+// It is stopped between its claim and the body of a step, longer than its lease; others finish the
+// run meanwhile.
+TEST_P(FunctionCrash, ThatWasAPauseBeforeABodyRepeatsNothingThatWasFinished) {
+    for (int round = 0; round < 3; ++round) {
+        Journeys journeys{GetParam(), seed_of_this_test()};
+        auto sleeper = journeys.hire("step:before:" + std::to_string(1 + journeys.pick(6)), true);
+        ASSERT_TRUE(await([&] { return !journeys.ledger().ends().empty(); }, settling));
+        Travel travel = journeys.travel();
+        travel.engine().start();
+        ASSERT_TRUE(journeys.await_end_past(sleeper));
+        const auto before = journeys.ledger().performed().size();
+        const auto sent = journeys.ledger().sent().size();
+        sleeper.resume();
+        // It goes on with new ones.
+        ASSERT_TRUE(await([&] { return journeys.ledger().sent().size() > sent + 4; }, settling));
+        sleeper.kill();
+        EXPECT_GT(journeys.ledger().performed().size(), before);
+        travel.engine().stop(10s);
+        journeys.settle_and_check();
+    }
 }
 
 }  // namespace

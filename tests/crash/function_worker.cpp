@@ -1,5 +1,5 @@
 // A process to be killed: it starts durable functions and executes them.
-//   function_worker URL DIRECTORY NAME SEED [POINT:N]
+//   function_worker URL DIRECTORY NAME SEED [POINT:N [stop]]
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,18 +12,20 @@
 int main(int argc, char** argv) try {
     using namespace pawl::crash;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that ends early leaves nobody behind
-    if (argc < 5) throw std::invalid_argument{"function_worker URL DIRECTORY NAME SEED [POINT:N]"};
+    if (argc < 5)
+        throw std::invalid_argument{"function_worker URL DIRECTORY NAME SEED [POINT:N [stop]]"};
     const Ledger ledger{argv[2]};
     const auto seed = static_cast<unsigned>(std::stoul(argv[4]));
     const std::string kill_at = argc > 5 ? argv[5] : "none:0";
     const auto point = kill_at.substr(0, kill_at.rfind(':'));
     const int hit = std::stoi(kill_at.substr(kill_at.rfind(':') + 1));
+    const int signal = argc > 6 ? SIGSTOP : SIGKILL;  // a stopped one is sent on by the test
     std::atomic<int> hits{0};
     pawl::Options options;
     options.test.at_point = [&](std::string_view reached) {
         if (reached != point || ++hits != hit) return;
         ledger.note_end(std::string{reached});
-        ::raise(SIGKILL);
+        ::raise(signal);
     };
     Travel travel{argv[1], ledger, options, seed};
     travel.engine().start();

@@ -50,6 +50,57 @@ protected:
 };
 INSTANTIATE_TEST_SUITE_P(Stores, RunTakeovers, shared_stores(), name_of);
 
+TEST_P(RunTakeovers, LeaveTheFirstStepToTheNewOwner) {
+    auto function = add([this](Context& ctx) { return ctx.step("s", noting("s")); });
+    auto run = function.start("r");
+    away_at = points::step_before;
+    first->run_until_idle();
+    EXPECT_EQ(run.result(0s), 1);
+    EXPECT_THAT(begun, ElementsAre("second s"));
+    EXPECT_EQ(run.steps().at(0).attempts, 1);
+}
+
+TEST_P(RunTakeovers, LeaveStepsBesideEachOtherToTheNewOwner) {
+    for (const bool any : {false, true}) {
+        begun.clear();
+        was_away = false;
+        away_at = {};
+        const std::string name = any ? "any" : "all";
+        const auto shape = [&, any](Context& ctx) {
+            std::vector<Later<int>> both;
+            both.push_back(ctx.later("a", noting("a")));
+            both.push_back(ctx.later("b", noting("b")));
+            if (any) return static_cast<int>(ctx.any(std::move(both)).first);
+            return static_cast<int>(ctx.all(std::move(both)).size());
+        };
+        first = open(with_point());
+        second = open();
+        second->add(name, shape);
+        auto function = first->add(name, shape);
+        auto run = function.start("r");
+        away_at = points::step_before;
+        first->run_until_idle();
+        EXPECT_TRUE(run.result(0s)) << name;
+        EXPECT_THAT(begun, ::testing::Each(::testing::StartsWith("second"))) << name;
+    }
+}
+
+TEST_P(RunTakeovers, LeaveCompensationsToTheNewOwner) {
+    auto function = add([this](Context& ctx) -> int {
+        ctx.compensate("undo", [this] { note("undo"); });
+        ctx.step("fails", {.attempts = 1}, [this] {
+            note("fails");
+            if (who == "first") away_at = points::step_before;
+            throw Permanent{"it fails"};
+        });
+        return 1;
+    });
+    auto run = function.start("r");
+    first->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::failed);
+    EXPECT_THAT(begun, ElementsAre("first fails", "second undo"));
+}
+
 // As the parent ends while the first process is away, nobody would ever cancel the child.
 TEST_P(RunTakeovers, LeaveChildrenToTheNewOwner) {
     for (const bool spawns : {false, true}) {
