@@ -52,7 +52,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                 .owner = owner_name(),
                 .warn = [this](const std::string& s) { log(LogLevel::warning, s); },
                 .at_point = options_.test.at_point}),
-      dispatcher_({*store_, committers_, callbacks_, workers_, *random_, session_},
+      dispatcher_({*store_, committers_, callbacks_, workers_, *random_, session_, clock_},
                   {.claims = options_.claims,
                    .runs = options_.functions,
                    .losses = options_.losses,
@@ -77,14 +77,14 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
              .log = [this](LogLevel level, const std::string& s) { log(level, s); },
              .at_point = options_.test.at_point},
             functions_),
-      deliverer_({*store_, workers_, *random_, session_},
+      deliverer_({*store_, workers_, *random_, session_, clock_},
                  {.transaction_limit = options_.transaction_limit,
                   .payload_limit = options_.payload_limit,
                   .fresh_id = [this] { return fresh_id(); },
                   .executor = options_.executor,
                   .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
                   .log = [this](LogLevel level, const std::string& s) { log(level, s); }}),
-      inbox_limit_(*store_, options_.inbox_limit),
+      inbox_limit_(*store_, clock_, options_.inbox_limit),
       vacuum_(*store_, {.input_ids = options_.input_id_retention,
                         .endings = options_.ending_retention,
                         .dead_letters = options_.dead_letter_retention,
@@ -94,7 +94,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
           "pawl-claim",
           [this] {
               const auto pause = dispatcher_.step();
-              const auto stops = runs_.step(store_->now());
+              const auto stops = runs_.step();
               return !pause || (stops && *stops < *pause) ? stops : pause;
           },
           logged("claiming")),

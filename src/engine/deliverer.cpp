@@ -49,17 +49,17 @@ void Deliverer::begin_work(bool gathers) {
     const std::lock_guard lock{mutex_};
     stopping_ = false;
     gathers_ = gathers;
-    own_at_ = Time{};
+    own_at_ = long_ago;
 }
 
 base::Pause Deliverer::step() {
     progressed_ = false;
     if (channels_.empty()) return std::nullopt;
-    const Time now = parts_.store.now();
-    set_wake(Time::max());
+    const Now now = this->now();
+    set_wake(Duration::max());
     try {
         give_up_some();
-        refresh_ownership(now);
+        refresh_ownership(now.at);
         look_for_messages(now);
         auto moves = next_moves(now);
         if (!moves.advances.empty()) {
@@ -77,7 +77,7 @@ base::Pause Deliverer::step() {
     return next_pause(now);
 }
 
-void Deliverer::look_for_messages(Time now) {
+void Deliverer::look_for_messages(Now now) {
     std::vector<HeldPtr> idle;
     std::vector<store::Partition> partitions;
     {
@@ -85,15 +85,15 @@ void Deliverer::look_for_messages(Time now) {
         if (stopping_) return;
         std::vector<const Channel*> looks;
         for (auto& channel : channels_) {
-            if (now < next_look(*channel)) continue;
+            if (now.at < next_look(*channel)) continue;
             channel->told = false;
-            channel->looked_at = now;
+            channel->looked_at = now.at;
             looks.push_back(channel.get());
         }
         for (auto& [partition, held] : held_) {
             if (!held->is_ready() || held->ended || !held->batch.empty() || held->may_have_more)
                 continue;
-            if (held->next_due && *held->next_due <= now) {
+            if (held->next_due && *held->next_due <= now.due) {
                 held->may_have_more = true;
                 continue;
             }
@@ -106,25 +106,25 @@ void Deliverer::look_for_messages(Time now) {
     const auto due = parts_.store.outbox().look(partitions);
     const std::lock_guard lock{mutex_};
     for (std::size_t i = 0; i < idle.size(); ++i) {
-        idle[i]->may_have_more = due[i] && *due[i] <= now;
+        idle[i]->may_have_more = due[i] && *due[i] <= now.due;
         idle[i]->next_due = due[i];
     }
 }
 
-Deliverer::Moves Deliverer::next_moves(Time now) {
+Deliverer::Moves Deliverer::next_moves(Now now) {
     Moves moves;
     std::vector<std::stop_source> late;
     {
         const std::lock_guard lock{mutex_};
         for (auto& [partition, held] : held_) {
-            if (held->running && now >= held->deadline) {
+            if (held->running && now.at >= held->deadline) {
                 if (!std::exchange(held->asked_to_stop, true)) {
-                    held->deadline = now + held->channel->options.grace;
+                    held->deadline = now.at + held->channel->options.grace;
                     late.push_back(held->stop);
                 } else {
-                    held->deadline = Time::max();
+                    held->deadline = Duration::max();
                     held->gives_up = true;
-                    own_at_ = Time{};
+                    own_at_ = long_ago;
                     log_later(LogLevel::error,
                               fmt::format("the handler of partition {} of channel \"{}\" does not "
                                           "return: it is left to others",
@@ -133,20 +133,20 @@ Deliverer::Moves Deliverer::next_moves(Time now) {
             }
             if (!held->is_ready()) continue;
             // What ends a little later is told with it.
-            if (now < next_move(*held->channel)) continue;
+            if (now.at < next_move(*held->channel)) continue;
             if (auto move = next_move(*held, now)) {
                 moves.held.push_back(held);
                 moves.advances.push_back(std::move(*move));
             }
         }
-        for (const auto& held : moves.held) held->channel->moved_at = now;
+        for (const auto& held : moves.held) held->channel->moved_at = now.at;
     }
     // Without the lock: whoever hears of it may publish.
     for (auto& stop : late) stop.request_stop();
     return moves;
 }
 
-std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
+std::optional<store::Advance> Deliverer::next_move(Held& held, Now now) {
     store::Advance advance{.partition = held.partition,
                            .fence = held.fence,
                            .sequence = held.sequence,
@@ -155,7 +155,8 @@ std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
     if (held.ended) {
         conclude(held, advance, now);
     } else {
-        if (rests(held) || held.stopped || (held.retry_at && *held.retry_at > now)) return {};
+        if (rests(held) || held.stopped || (held.retries_at && *held.retries_at > now.at))
+            return {};
         if (held.batch.empty() && !held.may_have_more) return {};
         const auto& policy = held.channel->options.policy;
         if (!held.batch.empty() && held.attempts >= policy.attempts) {
@@ -172,15 +173,15 @@ std::optional<store::Advance> Deliverer::next_move(Held& held, Time now) {
         advance.fetch_bytes = held.channel->options.batch_bytes;
         // Where something is always there, nobody looks for what is for later: it is asked for now
         // and then.
-        advance.ripen = (held.next_due && *held.next_due > Time{} && *held.next_due <= now) ||
-                        now >= held.ripened_at + held.channel->options.poll;
-        if (advance.ripen) held.ripened_at = now;
+        advance.ripen = (held.next_due && *held.next_due > Time{} && *held.next_due <= now.due) ||
+                        now.at >= held.ripened_at + held.channel->options.poll;
+        if (advance.ripen) held.ripened_at = now.at;
     }
     return advance;
 }
 
 // What a handler has done, and what comes of it.
-void Deliverer::conclude(Held& held, store::Advance& advance, Time now) {
+void Deliverer::conclude(Held& held, store::Advance& advance, Now now) {
     const Ended& ended = *held.ended;
     if (ended.unbegun) {
         advance.left = positions(held.batch, 0);
@@ -211,17 +212,19 @@ void Deliverer::conclude(Held& held, store::Advance& advance, Time now) {
     advance.attempts = advance.left.empty() || rests(held) ? 0 : 1;
 }
 
-void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Time now) {
+void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Now now) {
     const auto& options = held.channel->options;
     const auto& head = held.batch[ended.done];
     const auto attempts = ended.done > 0 ? 1 : held.attempts;
-    const bool is_old = now - head.at > options.policy.age;
+    const bool is_old = now.due - head.at > options.policy.age;
     held.window = 1;
     advance.attempts = attempts;
     advance.left = positions(held.batch, ended.done);
     advance.error = base::readable(ended.error);
     if (!ended.permanent && !is_old && attempts < options.policy.attempts) {
-        advance.retry_at = now + base::backoff(options.policy, attempts, parts_.random);
+        const auto wait = base::backoff(options.policy, attempts, parts_.random);
+        advance.retry_at = now.due + wait;
+        held.retries_at = now.at + wait;
         return;
     }
     if (options.poison == Poison::stop) {
@@ -248,13 +251,13 @@ void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, Ti
 }
 
 void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store::Advanced answer) {
-    const Time now = parts_.store.now();
+    const Now now = this->now();
     std::vector<detail::Arrived> slice;
     {
         const std::lock_guard lock{mutex_};
         const bool was_unbegun = held->ended && held->ended->unbegun;
         held->ended.reset();
-        if (held->leaves) own_at_ = Time{};
+        if (held->leaves) own_at_ = long_ago;
         if (answer.lost) {
             held->lost = true;
             return log_later(LogLevel::info,
@@ -265,6 +268,7 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
         for (auto& message : answer.fetched) held->batch.push_back(std::move(message));
         held->sequence = advance.sequence;
         held->retry_at = advance.retry_at;
+        if (!held->retry_at) held->retries_at.reset();
         held->error = advance.error;
         held->stopped = advance.stopped;
         held->attempts = advance.left.empty() && !held->batch.empty() ? 1 : advance.attempts;
@@ -295,11 +299,12 @@ void Deliverer::note_fetch(Held& held, const store::Advance& advance) {
     held.fetch = held.fetch > most / 2 ? most : 2 * held.fetch;
 }
 
-std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Time now) {
+std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Now now) {
     const auto& policy = held.channel->options.policy;
     held.stop = std::stop_source{};
     held.asked_to_stop = false;
-    held.deadline = policy.deadline > Duration::zero() ? now + policy.deadline : Time::max();
+    const bool has_deadline = policy.deadline > Duration::zero();
+    held.deadline = has_deadline ? now.at + policy.deadline : Duration::max();
     std::vector<detail::Arrived> slice(std::min(held.window, held.batch.size()));
     for (std::size_t i = 0; i < slice.size(); ++i) {
         const store::Message& message = held.batch[i];
@@ -309,7 +314,7 @@ std::vector<detail::Arrived> Deliverer::arrivals(Held& held, Time now) {
         to.type = message.type;
         to.id = message.key;
         to.created_at = message.at;
-        if (held.deadline != Time::max()) to.deadline = held.deadline;
+        if (has_deadline) to.deadline = now.due + policy.deadline;
         to.stop = held.stop.get_token();
         to.correlation = message.envelope.correlation;
         to.conversation = message.envelope.conversation;
@@ -344,7 +349,7 @@ void Deliverer::conclude_run(const HeldPtr& held, Ended ended) {
         const std::lock_guard lock{mutex_};
         held->running = false;
         // One that was given up has come back.
-        if (held->lost) own_at_ = Time{};
+        if (held->lost) own_at_ = long_ago;
         held->gives_up = ended.in_doubt;  // one that was late has returned after all
         if (!ended.in_doubt) held->ended = std::move(ended);
         if (--running_ == 0) emptied_.set();

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <pawl/clock.hpp>
 #include <pawl/detail/subscriber.hpp>
 #include <pawl/options.hpp>
 #include <stop_token>
@@ -18,6 +19,7 @@
 #include "base/loop.hpp"
 #include "base/pool.hpp"
 #include "base/random.hpp"
+#include "base/waits.hpp"
 #include "engine/outgoing.hpp"
 #include "engine/session.hpp"
 #include "store/store.hpp"
@@ -32,6 +34,7 @@ public:
         base::Pool& workers;
         base::Random& random;
         Session& session;
+        const Clock& clock;
     };
     struct Options {
         Duration transaction_limit{0};
@@ -77,14 +80,20 @@ public:
     void end_work() noexcept;
 
 private:
+    /// By the clock's `elapsed`, as everything here that is not due by the store's time.
+    static constexpr Duration long_ago = -base::for_ever;
+    struct Now {
+        Time due;  ///< the store's: messages are due by it
+        Duration at;
+    };
     struct Channel {
         std::string name;
         std::unique_ptr<detail::Subscriber> subscriber;
         SubscribeOptions options;
         bool optional = false;
         bool is_there = false;
-        Time looked_at{};
-        Time moved_at{};                    ///< when the store was last told of it
+        Duration looked_at = long_ago;
+        Duration moved_at = long_ago;       ///< when the store was last told of it
         bool told = true;                   ///< something may be there
         std::optional<store::Fence> fence;  ///< of what is being taken
     };
@@ -107,13 +116,14 @@ private:
         store::Fence fence = 0;
         std::int64_t sequence = 0;
         std::deque<store::Message> batch;
-        std::int32_t attempts = 0;  ///< begun at the first of the batch
-        std::optional<Time> retry_at;
+        std::int32_t attempts = 0;           ///< begun at the first of the batch
+        std::optional<Time> retry_at;        ///< as others see it
+        std::optional<Duration> retries_at;  ///< the same
         std::optional<std::string> error;
         bool stopped = false;
         bool may_have_more = true;
         std::optional<Time> next_due;
-        Time ripened_at{};
+        Duration ripened_at = long_ago;
         std::size_t fetch = 1;   ///< messages to ask for at a time
         std::size_t window = 1;  ///< messages that a handler gets at a time
         bool running = false;
@@ -121,7 +131,7 @@ private:
         bool gives_up = false;          ///< it is given back, and taken anew or by others
         bool leaves = false;           ///< it goes to another process when its handler has returned
         std::shared_ptr<Held> before;  ///< lost, and its handler may still run
-        Time deadline = Time::max();
+        Duration deadline = Duration::max();
         bool asked_to_stop = false;  ///< because its deadline has passed
         std::stop_source stop;
         std::optional<Ended> ended;
@@ -131,7 +141,8 @@ private:
     };
     using HeldPtr = std::shared_ptr<Held>;
 
-    void refresh_ownership(Time now);
+    Now now() const { return {parts_.store.now(), parts_.clock.elapsed()}; }
+    void refresh_ownership(Duration now);
     void lose(const std::function<bool(const Held&)>& which);
     /// Whether it is certainly ours: nothing is begun otherwise.
     bool is_ours(const Held& held) const {
@@ -139,36 +150,36 @@ private:
     }
     void take(Channel& channel, const store::Ownership& got);
     void give_surplus_back(Channel& channel, std::size_t share);
-    void look_for_messages(Time now);
+    void look_for_messages(Now now);
     struct Moves {
         std::vector<HeldPtr> held;
         std::vector<store::Advance> advances;
     };
     /// Nothing new is begun there.
     bool rests(const Held& held) const { return stopping_ || held.leaves; }
-    Moves next_moves(Time now);
-    std::optional<store::Advance> next_move(Held& held, Time now);
-    void conclude(Held& held, store::Advance& advance, Time now);
-    void fail(Held& held, store::Advance& advance, const Ended& ended, Time now);
+    Moves next_moves(Now now);
+    std::optional<store::Advance> next_move(Held& held, Now now);
+    void conclude(Held& held, store::Advance& advance, Now now);
+    void fail(Held& held, store::Advance& advance, const Ended& ended, Now now);
     void apply(const HeldPtr& held, const store::Advance& advance, store::Advanced answer);
     void launch(const HeldPtr& held, std::vector<detail::Arrived> slice);
     void conclude_run(const HeldPtr& held, Ended ended);
     Ended call(Held& held, std::vector<detail::Arrived>& slice);
     Ended call_in_transaction(Held& held, const std::vector<detail::Arrived>& slice);
     static void note_fetch(Held& held, const store::Advance& advance);
-    std::vector<detail::Arrived> arrivals(Held& held, Time now);
-    void set_wake(Time at) {
+    std::vector<detail::Arrived> arrivals(Held& held, Now now);
+    void set_wake(Duration at) {
         const std::lock_guard lock{mutex_};
         wakes_at_ = at;
     }
-    base::Pause next_pause(Time now);
+    base::Pause next_pause(Now now);
     Duration gather(const Channel& channel) const {
         return gathers_ && !stopping_ ? channel.options.gather : Duration::zero();
     }
-    Time next_look(const Channel& channel) const {
+    Duration next_look(const Channel& channel) const {
         return channel.looked_at + (channel.told ? gather(channel) : channel.options.poll);
     }
-    Time next_move(const Channel& channel) const { return channel.moved_at + gather(channel); }
+    Duration next_move(const Channel& channel) const { return channel.moved_at + gather(channel); }
     void give_up_some();
     std::vector<std::int32_t> busy_ones(const Channel& channel);
     void give_back(const std::vector<HeldPtr>& all);
@@ -187,9 +198,9 @@ private:
     std::mutex mutex_;
     std::map<store::Partition, HeldPtr> held_;
     store::SessionId session_ = 0;
-    Time own_at_{};
+    Duration own_at_ = long_ago;
     std::size_t running_ = 0;
-    Time wakes_at_ = Time::max();  ///< when `step` is called without being asked
+    Duration wakes_at_ = Duration::max();  ///< when `step` is called without being asked
     bool stopping_ = true;
     bool gathers_ = true;
     bool progressed_ = false;

@@ -11,10 +11,17 @@ namespace {
 
 constexpr Duration between_ownerships = std::chrono::seconds{1};
 
+// No wait between two attempts is longer: where the time is further away, the store's clock went
+// back since it was written.
+Duration wait_until(Time retry_at, Time now, Duration longest) {
+    const Duration wait = retry_at - now;
+    return wait > longest ? Duration::zero() : std::max(wait, Duration::zero());
+}
+
 }  // namespace
 
 // Once a second, so that what a process that died has left is found, and a new one gets its share.
-void Deliverer::refresh_ownership(Time now) {
+void Deliverer::refresh_ownership(Duration now) {
     {
         const std::lock_guard lock{mutex_};
         const bool is_trusted = session_ == 0 || parts_.session.holds(session_);
@@ -79,6 +86,7 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
                     0);
     });
     std::vector<store::Partition> unknown;
+    const Now now = this->now();
     {
         const std::lock_guard lock{mutex_};
         channel.is_there = got.share > 0;
@@ -96,6 +104,9 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
             place->batch.assign(taken.batch.begin(), taken.batch.end());
             place->attempts = taken.attempts;
             place->retry_at = taken.retry_at;
+            if (taken.retry_at)
+                place->retries_at =
+                    now.at + wait_until(*taken.retry_at, now.due, channel.options.policy.cap);
             place->stopped = taken.stopped.has_value();
             place->fetch = channel.options.batch;
             // What somebody else has begun may be what ended him.
@@ -150,7 +161,7 @@ void Deliverer::give_up_some() {
         const std::lock_guard lock{mutex_};
         for (const auto& [partition, held] : held_)
             if (held->gives_up && !held->lost) some.push_back(held);
-        if (!some.empty()) own_at_ = Time{};
+        if (!some.empty()) own_at_ = long_ago;
     }
     give_back(some);
 }

@@ -9,7 +9,7 @@ void Deliverer::heard() {
     {
         const std::lock_guard lock{mutex_};
         if (stopping_ || channels_.empty()) return;
-        Time wanted_at = own_at_;
+        auto wanted_at = own_at_;
         for (auto& channel : channels_) {
             channel->told = true;
             wanted_at = std::min(wanted_at, next_look(*channel));
@@ -25,7 +25,7 @@ void Deliverer::published(std::span<const store::Message> messages) {
         for (const auto& channel : channels_)
             if (!channel->is_there &&
                 std::ranges::count(messages, channel->name, &store::Message::channel) > 0)
-                own_at_ = Time{};
+                own_at_ = long_ago;
     }
     heard();
 }
@@ -33,14 +33,14 @@ void Deliverer::published(std::span<const store::Message> messages) {
 void Deliverer::published_by_others() {
     {
         const std::lock_guard lock{mutex_};
-        own_at_ = Time{};
+        own_at_ = long_ago;
     }
     heard();
 }
 
-base::Pause Deliverer::next_pause(Time now) {
+base::Pause Deliverer::next_pause(Now now) {
     const std::lock_guard lock{mutex_};
-    Time next = stopping_ ? Time::max() : own_at_;
+    auto next = stopping_ ? Duration::max() : own_at_;
     if (!stopping_)
         for (const auto& channel : channels_) next = std::min(next, next_look(*channel));
     for (const auto& [partition, held] : held_) {
@@ -49,18 +49,19 @@ base::Pause Deliverer::next_pause(Time now) {
             continue;
         }
         if (!held->is_ready()) continue;
-        const Time soon = next_move(*held->channel);
+        const auto soon = next_move(*held->channel);
         if (held->ended) next = std::min(next, soon);
         if (stopping_ || held->stopped) continue;
-        if (held->retry_at)
-            next = std::min(next, *held->retry_at);
+        if (held->retries_at)
+            next = std::min(next, *held->retries_at);
         else if (!held->batch.empty() || held->may_have_more)
             next = std::min(next, soon);
-        if (held->next_due) next = std::min(next, *held->next_due);
+        if (held->next_due && *held->next_due - now.due < base::for_ever)
+            next = std::min(next, now.at + (*held->next_due - now.due));
     }
     wakes_at_ = next;
-    if (next == Time::max()) return std::nullopt;
-    return std::max(next - now, Duration::zero());
+    if (next == Duration::max()) return std::nullopt;
+    return std::max(next - now.at, Duration::zero());
 }
 
 }  // namespace pawl::engine

@@ -83,12 +83,12 @@ void Dispatcher::begin_work(bool inline_effects) {
 }
 
 base::Pause Dispatcher::step() {
-    const Time now = parts_.store.now();
+    const Duration now = parts_.clock.elapsed();
     progressed_ = false;
     {
         // What is released while this step looks is not seen by it: each asks for another.
         const std::lock_guard lock{mutex_};
-        next_step_ = Time::max();
+        next_step_ = Duration::max();
     }
     auto pause = sooner(run_postponed(now), check_deadlines(now));
     if (stopping_) return pause;
@@ -114,21 +114,22 @@ base::Pause Dispatcher::step() {
 
 void Dispatcher::released(const store::Line& line, Time due) {
     if (stopping_ || !by_line_.contains(line)) return;
+    const Duration at = parts_.clock.elapsed() + base::at_most_for_ever(due - parts_.store.now());
     {
         const std::lock_guard lock{mutex_};
-        if (by_line_.at(line)->budget->hungry || due >= next_step_) return;
-        next_step_ = due;
+        if (by_line_.at(line)->budget->hungry || at >= next_step_) return;
+        next_step_ = at;
     }
     if (wanted_) wanted_();
 }
 
-Dispatcher::Claiming Dispatcher::claim_normal(Time now) {
+Dispatcher::Claiming Dispatcher::claim_normal(Duration now) {
     const auto works = claim_within(works_, now);
     const auto runs = claim_within(runs_, now);
     return {works.claimed + runs.claimed, sooner(works.pause, runs.pause)};
 }
 
-Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Time now) {
+Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Duration now) {
     std::size_t room = 0;
     {
         const std::lock_guard lock{mutex_};
@@ -150,8 +151,7 @@ Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Time now) {
     base::Pause pause = until(claimed.next_due, claimed.now);
     if (claimed.lost_ones_wait) {
         const std::lock_guard lock{mutex_};
-        // Or the clock went back.
-        if (now >= alone_again_at_ || alone_again_at_ - now > options_.lease) {
+        if (now >= alone_again_at_) {
             alone_ = Alone::draining;
             alone_since_ = now;
             pause = Duration::zero();
@@ -165,7 +165,7 @@ Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Time now) {
     return {count, count > 0 ? Duration::zero() : pause};
 }
 
-Dispatcher::Claiming Dispatcher::claim_alone(Time now) {
+Dispatcher::Claiming Dispatcher::claim_alone(Duration now) {
     {
         const std::lock_guard lock{mutex_};
         if (held_ > 0) {
@@ -349,7 +349,7 @@ bool Dispatcher::begin(const HeldPtr& held) {
         held->started = go;
         // A timer has no handler that could hang.
         if (go && policy.deadline > Duration::zero() && item.line.kind == store::ItemKind::effect) {
-            held->deadline = parts_.store.now() + base::at_most_for_ever(policy.deadline);
+            held->deadline = parts_.clock.elapsed() + base::at_most_for_ever(policy.deadline);
             want = *held->deadline < next_step_;
         }
     }
@@ -388,7 +388,9 @@ void Dispatcher::perform(const HeldPtr& held) {
     delivery.type = item.instance.type;
     delivery.id = item.instance.id;
     delivery.created_at = item.created_at;
-    delivery.deadline = held->deadline;
+    if (held->lane->policy.deadline > Duration::zero())
+        delivery.deadline =
+            parts_.store.now() + base::at_most_for_ever(held->lane->policy.deadline);
     delivery.stop = held->stop.get_token();
     delivery.correlation = correlation_of(item.envelope);
     delivery.conversation = item.envelope.conversation;

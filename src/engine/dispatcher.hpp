@@ -41,7 +41,7 @@ struct Held {
     store::Item item;
     Lane* lane = nullptr;
     std::stop_source stop;
-    std::optional<Time> deadline;  ///< of the handler that is running
+    std::optional<Duration> deadline;  ///< of the handler that is running, by `elapsed`
     bool started = false;
     bool given_up = false;  ///< its deadline passed: whatever the handler still says is ignored
     std::shared_ptr<void> prepared;  ///< of a run
@@ -72,6 +72,7 @@ public:
         base::Pool& workers;
         base::Random& random;
         Session& session;
+        const Clock& clock;
     };
     struct Options {
         std::size_t claims = 0;
@@ -139,9 +140,9 @@ private:
         std::size_t claimed = 0;
         base::Pause pause;
     };
-    Claiming claim_normal(Time now);
-    Claiming claim_alone(Time now);
-    Claiming claim_within(Budget& budget, Time now);
+    Claiming claim_normal(Duration now);
+    Claiming claim_alone(Duration now);
+    Claiming claim_within(Budget& budget, Duration now);
     store::ClaimRequest claim_request(const Budget* budget, std::size_t room);
     std::optional<store::Claim> reserve_in(Lane& lane);
     void cancel_in(Lane& lane);
@@ -158,8 +159,8 @@ private:
     void send(const HeldPtr& held, std::unique_ptr<detail::Asked> input, store::Settlement word);
     /// The store could not be reached: what `again` does is done later.
     void postpone(const HeldPtr& held, Task again, const std::string& why);
-    base::Pause check_deadlines(Time now);
-    base::Pause run_postponed(Time now);
+    base::Pause check_deadlines(Duration now);
+    base::Pause run_postponed(Duration now);
     void log(LogLevel level, const std::string& text) const {
         if (options_.log) options_.log(level, text);
     }
@@ -181,15 +182,16 @@ private:
     Budget works_;
     Budget runs_;
     std::set<HeldPtr> items_;
-    std::multimap<Time, Task> postponed_;
+    // By the clock's `elapsed`: only items are due by the store's time.
+    std::multimap<Duration, Task> postponed_;
     Claims unreleased_;
-    Time next_step_{};  ///< when `step` comes by itself
+    Duration next_step_{};  ///< when `step` comes by itself
     std::atomic<bool> stopping_{true};
     base::Latch emptied_;
 
     enum class Alone : std::uint8_t { no, draining, running } alone_ = Alone::no;
-    Time alone_since_{};
-    Time alone_again_at_{};
+    Duration alone_since_{};
+    Duration alone_again_at_{};
     bool progressed_ = false;
     bool inline_effects_ = false;
 };

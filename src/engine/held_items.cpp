@@ -18,16 +18,14 @@ void Dispatcher::postpone(const HeldPtr& held, Task again, const std::string& wh
                                        held->item.line.name, held->item.instance.id, why));
     {
         const std::lock_guard lock{mutex_};
-        postponed_.emplace(parts_.store.now() + postponed_for, std::move(again));
+        postponed_.emplace(parts_.clock.elapsed() + postponed_for, std::move(again));
     }
     if (wanted_) wanted_();
 }
 
-base::Pause Dispatcher::run_postponed(Time now) {
+base::Pause Dispatcher::run_postponed(Duration now) {
     const std::lock_guard lock{mutex_};
-    // Further away than it was put: the clock went back.
-    const auto is_due = [&](Time at) { return at <= now || at - now > postponed_for; };
-    while (!postponed_.empty() && is_due(postponed_.begin()->first)) {
+    while (!postponed_.empty() && postponed_.begin()->first <= now) {
         parts_.callbacks.post(std::move(postponed_.begin()->second));
         postponed_.erase(postponed_.begin());
     }
@@ -35,14 +33,14 @@ base::Pause Dispatcher::run_postponed(Time now) {
     return postponed_.begin()->first - now;
 }
 
-base::Pause Dispatcher::check_deadlines(Time now) {
+base::Pause Dispatcher::check_deadlines(Duration now) {
     std::vector<HeldPtr> hung;
     base::Pause pause;
     {
         const std::lock_guard lock{mutex_};
         for (const auto& held : items_) {
             if (!held->deadline || held->given_up) continue;
-            Time next = *held->deadline;
+            auto next = *held->deadline;
             if (now >= next) {
                 held->stop.request_stop();
                 next += options_.lease;  // the grace for a handler to come back by itself

@@ -19,9 +19,10 @@ void InboxLimit::check(const std::string& type, std::size_t uncommitted) {
     if (limit_ == 0) return;
     const std::lock_guard lock{mutex_};
     auto& inbox = inboxes_[type];
-    const Time now = store_.now();
+    const Duration now = clock_.elapsed();
     const auto room = limit_ - std::min(inbox.waiting, limit_);
-    if (inbox.posted >= room / 2 || now - inbox.counted_at >= between_counts) {
+    if (inbox.posted >= room / 2 || !inbox.counted_at ||
+        now - *inbox.counted_at >= between_counts) {
         inbox = {.posted = uncommitted, .counted_at = now};
         for (const auto& partition : store_.outbox().depths(inbox_channel(type)))
             inbox.waiting += static_cast<std::size_t>(partition.waiting);

@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
-#include <pawl/time.hpp>
+#include <optional>
+#include <pawl/clock.hpp>
 #include <string>
 
 #include "store/store.hpp"
@@ -17,7 +18,8 @@ namespace pawl::engine {
 class InboxLimit {
 public:
     /// 0: none.
-    InboxLimit(store::Store& store, std::size_t limit) : store_(store), limit_(limit) {}
+    InboxLimit(store::Store& store, const Clock& clock, std::size_t limit)
+        : store_(store), clock_(clock), limit_(limit) {}
 
     /// Before another input is posted, behind so many that are not committed yet. Throws Error
     /// (busy) if the inbox of this type is full.
@@ -25,12 +27,13 @@ public:
 
 private:
     struct Inbox {
-        std::size_t waiting = 0;  ///< when it was counted
-        std::size_t posted = 0;   ///< since
-        Time counted_at{};
+        std::size_t waiting = 0;             ///< when it was counted
+        std::size_t posted = 0;              ///< since
+        std::optional<Duration> counted_at;  ///< by the clock's `elapsed`
     };
 
     store::Store& store_;
+    const Clock& clock_;
     const std::size_t limit_;
     std::mutex mutex_;
     std::map<std::string, Inbox> inboxes_;

@@ -37,14 +37,14 @@ void Instances::preload(const std::vector<std::pair<const Registered*, std::stri
 
 // Whether another instance may have its name by now, and happen to be at the same version: it would
 // have to be finished first, and removed.
-bool Instances::may_be_replaced(CachedInstance& instance, Time now) const {
+bool Instances::may_be_replaced(CachedInstance& instance, Duration now) const {
     if (now - instance.decided_at < options_.believed_for) return false;
     const std::lock_guard lock{instance.mutex};
     return instance.in_flight == 1;  // the one that is decided now
 }
 
 void Instances::ensure_state(CachedInstance& instance, const Request& request) {
-    const Time now = parts_.store.now();
+    const Duration now = parts_.clock.elapsed();
     if (instance.state && may_be_replaced(instance, now)) instance.forget();
     instance.decided_at = now;
     if (instance.state) return;

@@ -41,7 +41,7 @@ struct CachedInstance {
     store::Version snapshot_at = 0;
     bool speculative = false;  ///< taken for new without a look
     bool has_timers = true;    ///< it may have
-    Time decided_at{};         ///< last, by the store's clock; its Commit confirms the version
+    Duration decided_at{};     ///< last, by the clock's `elapsed`; its Commit confirms the version
     std::shared_ptr<Chain> chain;
 
     /// Whether nothing can be decided before the Commits in flight are answered: they rest on a
@@ -130,7 +130,7 @@ private:
     store::Answer commit_held(CachedInstance& instance, Request& request, store::Held held);
     void give_back(CachedInstance& instance, std::unique_ptr<Request> request);
     void ensure_state(CachedInstance& instance, const Request& request);
-    bool may_be_replaced(CachedInstance& instance, Time now) const;
+    bool may_be_replaced(CachedInstance& instance, Duration now) const;
     void take_state(CachedInstance& instance, const store::Loaded& loaded);
     void plan(CachedInstance& instance, Request& request);
     void plan_confirmation(const CachedInstance& instance, Request& request);

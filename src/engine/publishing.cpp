@@ -126,7 +126,8 @@ std::vector<PartitionDepth> Engine::partitions(std::string_view channel) {
         to.partition = from.partition.index;
         to.sequence = from.sequence;
         to.waiting = from.waiting;
-        if (from.oldest) to.lag = now - *from.oldest;
+        // The store's clock may have gone back since it was published.
+        if (from.oldest) to.lag = std::max(now - *from.oldest, Duration::zero());
         to.attempts = from.attempts;
         to.error = std::move(from.error);
         to.stopped = from.stopped;

@@ -76,7 +76,7 @@ std::string replayed(detail::FunctionModel& model, Recorded run) {
     const auto random = base::seeded_random(1);
     base::Pool pool{"replay"};
     CommitterLanes lanes{*store, pool, {.queue = 1}};
-    StopTimers stops{*store};
+    StopTimers stops{*store, clock};
     NoSurroundings surroundings;
     const std::string input = run.journal.started().input.text;
     RunWriter writer{{.store = *store,

@@ -90,7 +90,7 @@ public:
     void set_life(RunWaiters::Life life) { waiters_.set_life(life); }
     /// Another process committed something.
     void heard() { waiters_.heard(); }
-    base::Pause step(Time now) { return stops_.step(now); }
+    base::Pause step() { return stops_.step(); }
     void on_wanted(std::function<void()> wanted);
     /// Whether bodies can run beside their function.
     void set_threads(bool threads) { has_threads_ = threads; }

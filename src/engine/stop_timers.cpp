@@ -19,10 +19,13 @@ constexpr std::size_t mail_to_look_at = 1000;
 StopTimers::Watch::Watch(StopTimers& timers, const store::InstanceName* run, std::stop_source stop,
                          const StepOptions& options)
     : timers_(timers), run_(run), stop_(std::move(stop)), heartbeat_(options.heartbeat) {
-    const Time now = timers_.store_.now();
+    const Duration now = timers_.clock_.elapsed();
     last_beat_ = looked_at_ = now;
-    if (options.deadline > Duration::zero())
-        deadline_ = now + base::at_most_for_ever(options.deadline);
+    if (options.deadline > Duration::zero()) {
+        const auto length = base::at_most_for_ever(options.deadline);
+        deadline_ = now + length;
+        shown_deadline_ = timers_.store_.now() + length;
+    }
     bool want = false;
     {
         const std::lock_guard lock{timers_.mutex_};
@@ -39,23 +42,23 @@ StopTimers::Watch::~Watch() {
 }
 
 void StopTimers::Watch::beat() {
-    const Time now = timers_.store_.now();
+    const Duration now = timers_.clock_.elapsed();
     const std::lock_guard lock{timers_.mutex_};
     last_beat_ = now;
 }
 
-Time StopTimers::Watch::next() const {
-    Time next = deadline_.value_or(Time::max());
-    if (heartbeat_ > Duration::zero()) next = std::min(next, last_beat_ + heartbeat_);
-    return next;
+Duration StopTimers::Watch::next() const {
+    if (heartbeat_ <= Duration::zero()) return deadline_;
+    return std::min(deadline_, last_beat_ + base::at_most_for_ever(heartbeat_));
 }
 
-base::Pause StopTimers::step(Time now) {
+base::Pause StopTimers::step() {
+    const Duration now = clock_.elapsed();
     std::vector<std::stop_source> due;
     base::Pause pause;
     {
         const std::lock_guard lock{mutex_};
-        next_step_ = Time::max();
+        next_step_ = Duration::max();
         for (auto* watch : watches_) {
             if (watch->asked_) continue;
             if (watch->next() <= now) {
@@ -65,7 +68,7 @@ base::Pause StopTimers::step(Time now) {
                 next_step_ = std::min(next_step_, watch->next());
             }
         }
-        if (next_step_ != Time::max()) pause = next_step_ - now;
+        if (next_step_ != Duration::max()) pause = next_step_ - now;
     }
     // Without the lock: a stop callback of the user's may call back.
     for (auto& stop : due) stop.request_stop();
@@ -75,16 +78,12 @@ base::Pause StopTimers::step(Time now) {
 
 // By reading the mail, which stays where it is: the run itself takes it at its next boundary.
 // Bodies that are over sooner are not worth a look.
-void StopTimers::look_for_cancellations(Time now) {
+void StopTimers::look_for_cancellations(Duration now) {
     std::map<store::InstanceName, std::vector<std::stop_source>> looks;
     {
         const std::lock_guard lock{mutex_};
         for (auto* watch : watches_) {
-            // Or the clock went back.
-            const auto since = now - watch->looked_at_;
-            if (!watch->run_ || watch->asked_ ||
-                (since >= Duration::zero() && since < between_looks))
-                continue;
+            if (!watch->run_ || watch->asked_ || now - watch->looked_at_ < between_looks) continue;
             watch->looked_at_ = now;
             looks[*watch->run_].push_back(watch->stop_);
         }

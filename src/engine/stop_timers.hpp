@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <pawl/clock.hpp>
 #include <pawl/step.hpp>
 #include <stop_token>
 
@@ -16,7 +17,7 @@ namespace pawl::engine {
 /// Thread-safe. Driven by `step`.
 class StopTimers {
 public:
-    explicit StopTimers(store::Store& store) : store_(store) {}
+    StopTimers(store::Store& store, const Clock& clock) : store_(store), clock_(clock) {}
     /// Called when `step` should run before its time.
     void on_wanted(std::function<void()> wanted) { wanted_ = std::move(wanted); }
 
@@ -30,33 +31,36 @@ public:
         Watch(const Watch&) = delete;
         Watch& operator=(const Watch&) = delete;
         void beat() override;
-        std::optional<Time> deadline() const { return deadline_; }
+        /// As it is shown; it is measured by the clock's `elapsed`.
+        std::optional<Time> deadline() const { return shown_deadline_; }
 
     private:
         friend class StopTimers;
-        Time next() const;
+        Duration next() const;
         StopTimers& timers_;
         const store::InstanceName* run_;
         std::stop_source stop_;
-        std::optional<Time> deadline_;
+        std::optional<Time> shown_deadline_;
+        Duration deadline_ = Duration::max();
         Duration heartbeat_{0};
-        Time last_beat_{};
-        Time looked_at_{};  ///< for a cancellation
+        Duration last_beat_{};
+        Duration looked_at_{};  ///< for a cancellation
         bool asked_ = false;
         std::list<Watch*>::iterator at_;
     };
 
     /// At least once a second, while there are bodies.
-    base::Pause step(Time now);
+    base::Pause step();
 
 private:
-    void look_for_cancellations(Time now);
+    void look_for_cancellations(Duration now);
 
     store::Store& store_;
+    const Clock& clock_;
     std::function<void()> wanted_;
     std::mutex mutex_;
     std::list<Watch*> watches_;
-    Time next_step_ = Time::max();
+    Duration next_step_ = Duration::max();
 };
 
 }  // namespace pawl::engine

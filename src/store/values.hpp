@@ -10,6 +10,9 @@
 
 namespace pawl::store {
 
+/// By so much at most, two processes differ in what they take for the store's time.
+inline constexpr Duration clock_noise = std::chrono::seconds{1};
+
 /// When an item is due that only mail can wake: the last moment that every database can store.
 inline constexpr Time never{Duration{253'402'300'799'000'000}};
 

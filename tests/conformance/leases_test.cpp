@@ -293,5 +293,113 @@ TEST_P(Leases, OfSeveralSessionsEndApart) {
     EXPECT_TRUE(store->renew(lasting, 1h));
 }
 
+TEST_P(Leases, OfTheDeadEndInTimeThoughTheClockWentBack) {
+    create(order("1"), {"Do"});
+    claim_one(open_session(10s), effects("Do"));
+    clock.set(clock.now() - 1h);
+    const SessionId living = open_session();
+    EXPECT_THAT(claim(living, {effects("Do")}).items, IsEmpty()) << "it may be alive";
+    clock.advance(10s);
+    const Item taken = claim_one(living, effects("Do"));
+    EXPECT_EQ(taken.losses, 1);
+}
+
+TEST_P(Leases, OfTheDeadFreeTheirPartitionsThoughTheClockWentBack) {
+    store->outbox().declare("notes", 1);
+    const SessionId dead = open_session(10s);
+    EXPECT_EQ(store->outbox().own({dead, 1}, "notes").taken.size(), 1u);
+    clock.set(clock.now() - 1h);
+    const SessionId living = open_session();
+    EXPECT_THAT(store->outbox().own({living, 2}, "notes").taken, IsEmpty());
+    clock.advance(10s);
+    EXPECT_EQ(store->outbox().own({living, 3}, "notes").taken.size(), 1u);
+}
+
+TEST_P(Leases, OfTheLivingLastThoughTheClockWentBack) {
+    const auto ids = create(order("1"), {"Do"});
+    const SessionId living = open_session(10s);
+    claim_one(living, effects("Do"));
+    clock.set(clock.now() - 1h);
+    const SessionId other = open_session();
+    for (int i = 0; i < 3; ++i) {
+        clock.advance(9s);
+        EXPECT_THAT(claim(other, {effects("Do")}).items, IsEmpty());
+        EXPECT_TRUE(store->renew(living, 10s));
+    }
+    EXPECT_EQ(item(ids[0])->session, living);
+    EXPECT_EQ(item(ids[0])->losses, 0);
+}
+
+// Whoever notices first: one that renews, one that claims, or one that begins.
+TEST_P(Leases, KeepDueWhatWasDueBeforeTheClockWentBack) {
+    const std::vector<Line> lines{effects("New"), effects("Returned"), timers("Now"),
+                                  timers("Later"), effects("Failed")};
+    enum class Notices { renewal, claim, beginning, beginning_alone };
+    for (const auto notices :
+         {Notices::renewal, Notices::claim, Notices::beginning, Notices::beginning_alone}) {
+        SCOPED_TRACE(static_cast<int>(notices));
+        const auto session = open_session(10s);
+        const auto name = order(std::to_string(static_cast<int>(notices)));
+        ASSERT_EQ(commit(on(name, 0)
+                             .event("A")
+                             .effect("Returned")
+                             .effect("Failed")
+                             .timer("Now", 0s)
+                             .timer("Later", 30min))
+                      .fate,
+                  Fate::committed);
+        const Item returned = claim_one(session, effects("Returned"));
+        const Item failed = claim_one(session, effects("Failed"));
+        clock.advance(5s);
+        ASSERT_TRUE(store->renew(session, 10s));
+        store->release(std::vector<std::pair<ItemId, Fence>>{{returned.id, returned.fence}});
+        ASSERT_EQ(commit(settling().retry(failed, 30min, "no")).fate, Fate::committed);
+        ASSERT_EQ(commit(on(name, 1).event("B").effect("New")).fate, Fate::committed);
+        if (notices == Notices::beginning_alone) store->close_session(session);
+        clock.set(clock.now() - 1h);
+        auto by = session;
+        if (notices == Notices::renewal) {
+            EXPECT_TRUE(store->renew(session, 10s));
+        }
+        if (notices >= Notices::beginning) by = open_session(10s);
+        std::vector<std::string> names;
+        for (const auto& one : claim(by, lines).items) names.push_back(one.line.name);
+        EXPECT_THAT(names, testing::UnorderedElementsAre("New", "Returned", "Now"));
+        clock.advance(89min);
+        names.clear();
+        by = open_session(10s);
+        for (const auto& one : claim(by, {timers("Later"), effects("Failed")}).items)
+            names.push_back(one.line.name);
+        EXPECT_THAT(names, IsEmpty()) << "due by the store's time";
+        clock.advance(1min + 5s);
+        by = open_session(10s);
+        for (const auto& one : claim(by, {timers("Later"), effects("Failed")}).items)
+            names.push_back(one.line.name);
+        EXPECT_THAT(names, testing::UnorderedElementsAre("Later", "Failed"));
+        store->close_session(by);
+        store->close_session(session);
+        // What is left is for nobody.
+        for (const auto& line : lines)
+            for (const auto& one : claim(open_session(10s), {line}).items)
+                commit(settling().ack(one));
+    }
+}
+
+TEST_P(Leases, AreNoReasonToRemoveAnythingEarlyOrNeverThoughTheClockWasSet) {
+    ASSERT_EQ(commit(on(order("1"), 0).event("A").input("i")).fate, Fate::committed);
+    const VacuumRequest request{.input_ids_older_than = 2h};
+    clock.set(clock.now() - 1h);
+    EXPECT_EQ(store->vacuum(request).removed, 0);
+    clock.advance(2h);
+    EXPECT_EQ(store->vacuum(request).removed, 0);
+    clock.advance(1h + 1us);
+    EXPECT_EQ(store->vacuum(request).removed, 1);
+    ASSERT_EQ(commit(on(order("1"), 1).event("B").input("j")).fate, Fate::committed);
+    clock.set(clock.now() + 1h);
+    EXPECT_EQ(store->vacuum(request).removed, 0);
+    clock.advance(1h + 1us);
+    EXPECT_EQ(store->vacuum(request).removed, 1);
+}
+
 }  // namespace
 }  // namespace pawl::store::conformance

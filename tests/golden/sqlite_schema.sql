@@ -236,6 +236,7 @@ CREATE TABLE pawl_removed (
 CREATE TABLE pawl_session (
     id    INTEGER PRIMARY KEY,
     until INTEGER NOT NULL,
+    lease INTEGER NOT NULL,  -- until - lease: when it was renewed last
     owner TEXT
 );
 CREATE TABLE pawl_snapshot (

@@ -44,6 +44,37 @@ void reap_expired(State& state, Time now) {
     }
 }
 
+// What was due by the later clock stays so: it must not wait until the clock is there again.
+// Timers, which must not ring early, are due only if they were set by that clock, and due at once
+// or by `from`.
+void make_due(State& state, Time now, Time until, Time from) {
+    std::vector<ItemId> due;
+    for (const auto& [id, row] : state.items.rows()) {
+        const Item& item = row.item;
+        if (!item.due_at || *item.due_at <= now) continue;
+        const bool is_due =
+            item.line.kind == ItemKind::timer
+                ? item.created_at > now && (*item.due_at <= item.created_at || *item.due_at <= from)
+                : *item.due_at <= until;
+        if (is_due) due.push_back(id);
+    }
+    for (const ItemId id : due)
+        state.items.change(id, [&](ItemRow& row) { row.item.due_at = now; });
+}
+
+// Leases that were set by a later clock last from now on.
+void mend_if_clock_went_back(State& state, Time now) {
+    Time until = now;
+    Time from = now;
+    for (auto& [id, session] : state.sessions) {
+        if (session.until - session.lease <= now + clock_noise) continue;
+        until = std::max(until, session.until);
+        from = std::max(from, session.until - session.lease);
+        session.until = now + session.lease;
+    }
+    if (until > now) make_due(state, now, until, from);
+}
+
 using Queue = ItemTable::Queue;
 
 // The due items of a line, oldest first, as many as it may give.
@@ -87,14 +118,23 @@ Queue choose(const State& state, Time now, const ClaimRequest& request) {
 }  // namespace
 
 SessionId open_session(State& state, Time now, const SessionOptions& options) {
+    mend_if_clock_went_back(state, now);
+    // Where no session has seen the later time, the last item may have.
+    if (!state.items.rows().empty()) {
+        const Time last = state.items.rows().rbegin()->second.item.created_at;
+        if (last > now + clock_noise) make_due(state, now, last, last);
+    }
     const SessionId id = ++state.last_session;
-    state.sessions[id] = {.until = now + options.lease, .owner = options.owner};
+    state.sessions[id] = {
+        .until = now + options.lease, .lease = options.lease, .owner = options.owner};
     return id;
 }
 
 bool renew_session(State& state, Time now, SessionId session, Duration lease) {
+    mend_if_clock_went_back(state, now);
     const auto at = state.sessions.find(session);
     if (at == state.sessions.end()) return false;
+    at->second.lease = lease;
     at->second.until = now + lease;  // also after it has passed, if nobody took the claims
     return true;
 }
@@ -121,6 +161,7 @@ Claimed claim_items(State& state, Time now, const ClaimRequest& request) {
                     fmt::format("claim for session {}: its lease has passed; renew it, or open "
                                 "another if that fails",
                                 request.claim.session)};
+    mend_if_clock_went_back(state, now);
     reap_expired(state, now);
 
     Claimed claimed{.now = now};

@@ -30,6 +30,7 @@ struct Instance {
 
 struct Session {
     Time until{};
+    Duration lease{};
     std::string owner;
 };
 

@@ -44,19 +44,22 @@ Queue choose_one(std::vector<Queue> lines, std::size_t limit) {
 }  // namespace
 
 SessionId Claiming::open_session(const SessionOptions& options) {
+    mend_if_clock_went_back(true);
     return in_write(database_, Purpose::claim, [&](Connection& connection) {
         const SessionId id = database_.numbers()->next(connection, Number::session);
-        connection.run(sql_.sessions.add,
-                       {id, database_.now() + options.lease, given_text(options.owner)});
+        connection.run(sql_.sessions.add, {id, database_.now() + options.lease,
+                                           given_text(options.owner), options.lease.count()});
         connection.reach(points::open_written);
         return id;
     });
 }
 
 bool Claiming::renew(SessionId session, Duration lease) {
+    // Before the renewal, which makes this session forget that the clock went back.
+    mend_if_clock_went_back(false);
     return in_write(database_, Purpose::renewal, [&](Connection& connection) {
-        const bool renewed =
-            connection.run(sql_.sessions.renew, {session, database_.now() + lease}) > 0;
+        const bool renewed = connection.run(sql_.sessions.renew,
+                                            {session, database_.now() + lease, lease.count()}) > 0;
         connection.reach(points::renew_written);
         return renewed;
     });
@@ -156,7 +159,7 @@ Claimed Claiming::take_what_is_due(Connection& writer, const ClaimRequest& reque
 Claiming::Sight Claiming::look(Connection& connection, const ClaimRequest& request, Time now) {
     Sight sight;
     check_session(connection, sql_.sessions.find, request.claim.session, now);
-    connection.query(sql_.sessions.expired, {now},
+    connection.query(sql_.sessions.expired, {now, now + clock_noise},
                      [&](const Row&) { sight.something_to_do = true; });
     if (sight.something_to_do) return sight;
     see_waiting(connection, request, wanted_lines(connection, request), now, sight);
@@ -216,11 +219,54 @@ void Claiming::see_waiting(Connection& connection, const ClaimRequest& request, 
     see_waiting(connection, request, std::move(lines), now, sight);
 }
 
+// Where no session has seen the later time, the last item may have.
+void Claiming::mend_if_clock_went_back(bool begins) {
+    std::optional<Time> last;
+    const bool went_back = in_read(database_, [&](Connection& connection) {
+        const Time then = database_.now() + clock_noise;
+        bool found = false;
+        connection.query(sql_.sessions.ahead, {then}, [&](const Row&) { found = true; });
+        if (begins)
+            connection.query(sql_.items.last, {}, [&](const Row& row) { last = row.time(0); });
+        if (last && *last <= then) last.reset();
+        return found || last;
+    });
+    if (!went_back) return;
+    in_write(database_, Purpose::claim, [&](Connection& connection) {
+        const Time now = database_.now();
+        reap_expired(connection, now);
+        if (last) connection.run(sql_.items.mend, {now, *last, *last});
+        return true;
+    });
+    marks_.forget();
+    database_.announce();
+}
+
+// The database's clock was set back since these leases were set. They last from now on, and what
+// was due by then stays so: it must not wait until the clock is there again.
+void Claiming::mend(Connection& connection, Time now, const std::vector<Ahead>& ahead) {
+    Time until = now;
+    Time from = now;
+    for (const auto& one : ahead) {
+        until = std::max(until, one.until);
+        from = std::max(from, one.until - one.lease);
+        connection.run(sql_.sessions.renew, {one.session, now + one.lease, one.lease.count()});
+    }
+    connection.run(sql_.items.mend, {now, until, from});
+    marks_.forget();
+}
+
 // What an expired session held ended without a word.
 void Claiming::reap_expired(Connection& connection, Time now) {
     std::vector<SessionId> expired;
-    connection.query(sql_.sessions.lock_expired, {now},
-                     [&](const Row& row) { expired.push_back(row.number(0)); });
+    std::vector<Ahead> ahead;
+    connection.query(sql_.sessions.lock_expired, {now, now + clock_noise}, [&](const Row& row) {
+        if (row.time(1) <= now)
+            expired.push_back(row.number(0));
+        else
+            ahead.push_back({row.number(0), row.time(1), Duration{row.number(2)}});
+    });
+    if (!ahead.empty()) mend(connection, now, ahead);
     for (const SessionId session : expired) {
         bool lost_alone = false;
         connection.query(sql_.items.held, {session}, [&](const Row& row) {

@@ -56,6 +56,14 @@ private:
     void see_waiting(Connection& connection, const ClaimRequest& request, Lines lines, Time now,
                      Sight& sight);
     void reap_expired(Connection& connection, Time now);
+    /// One whose lease was set when the clock showed a later time than now.
+    struct Ahead {
+        SessionId session = 0;
+        Time until{};
+        Duration lease{};
+    };
+    void mend(Connection& connection, Time now, const std::vector<Ahead>& ahead);
+    void mend_if_clock_went_back(bool begins);
     std::vector<ItemId> choose(Connection& connection, const ClaimRequest& request, Lines lines,
                                Time now);
     /// Due items of each line, no more than are wanted of it.

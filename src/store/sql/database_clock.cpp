@@ -1,24 +1,16 @@
 #include "store/sql/database_clock.hpp"
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/check.hpp"
+#include "store/values.hpp"
 
 namespace pawl::store::sql {
 namespace {
 
 constexpr Duration oldest_answer = std::chrono::seconds{1};
-constexpr Duration largest_noise = std::chrono::seconds{1};
 
 }  // namespace
-
-Duration DatabaseClock::uptime() {
-    timespec t{};
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return std::chrono::duration_cast<Duration>(std::chrono::seconds{t.tv_sec} +
-                                                std::chrono::nanoseconds{t.tv_nsec});
-}
 
 bool DatabaseClock::is_old() const {
     if (test_) return false;
@@ -33,7 +25,7 @@ void DatabaseClock::set(Time told, Duration before, Duration after) {
     measured_at_ = after;
     offset_ = told.time_since_epoch() - (before + (after - before) / 2);
     const Time now{uptime() + offset_};
-    if (now < last_ - largest_noise) last_ = now;
+    if (now < last_ - clock_noise) last_ = now;
 }
 
 Time DatabaseClock::now() {

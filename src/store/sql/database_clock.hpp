@@ -11,8 +11,10 @@ namespace pawl::store::sql {
 /// so it may be hours off. Thread-safe.
 class DatabaseClock {
 public:
-    /// With `test` it is that clock alone; it outlives this.
-    explicit DatabaseClock(const Clock* test) : test_(test) {}
+    /// With `test` it is that clock alone; both outlive this. What has passed is measured by
+    /// `machine`.
+    explicit DatabaseClock(const Clock* test, const Clock& machine = system_clock())
+        : test_(test), machine_(machine) {}
 
     /// Never before `measure` was called once. Goes back only if the database's clock did, and by
     /// more than a second: what is due must not be undone by the noise of two measurements.
@@ -32,9 +34,10 @@ private:
     bool is_old() const;
     void set(Time told, Duration before, Duration after);
     /// Runs on while the machine is suspended, as the database's clock does.
-    static Duration uptime();
+    Duration uptime() const { return machine_.elapsed(); }
 
     const Clock* test_;
+    const Clock& machine_;
     mutable std::mutex mutex_;
     bool is_measured_ = false;
     Duration measured_at_{};  // by uptime

@@ -173,6 +173,10 @@ inline constexpr Statements standard_statements{
          .lose = "UPDATE pawl_item SET due_at = $2, session = NULL, fence = NULL, "
                  "alone = CASE WHEN losses > 0 THEN 1 ELSE 0 END, losses = losses + 1, "
                  "losses_alone = losses_alone + $3 WHERE session = $1",
+         .mend = "UPDATE pawl_item SET due_at = $1 WHERE due_at > $1 "
+                 "AND ((kind <> 2 AND due_at <= $2) OR (kind = 2 AND created_at > $1 "
+                 "AND (due_at <= created_at OR due_at <= $3)))",
+         .last = "SELECT created_at FROM pawl_item ORDER BY id DESC LIMIT 1",
          .rows = R"(
             SELECT i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,
@@ -289,13 +293,16 @@ inline constexpr Statements standard_statements{
     .messages = standard_messages,
     .dead_messages = standard_dead_messages,
     .once = standard_once,
-    .sessions = {.add = "INSERT INTO pawl_session (id, until, owner) VALUES ($1, $2, $3)",
+    .sessions = {.add = "INSERT INTO pawl_session (id, until, owner, lease) "
+                        "VALUES ($1, $2, $3, $4)",
                  .find = "SELECT until FROM pawl_session WHERE id = $1",
                  .hold = "SELECT until FROM pawl_session WHERE id = $1",
                  .lock = "SELECT until FROM pawl_session WHERE id = $1",
-                 .renew = "UPDATE pawl_session SET until = $2 WHERE id = $1",
-                 .expired = "SELECT id FROM pawl_session WHERE until <= $1",
-                 .lock_expired = "SELECT id FROM pawl_session WHERE until <= $1",
+                 .renew = "UPDATE pawl_session SET until = $2, lease = $3 WHERE id = $1",
+                 .ahead = "SELECT id FROM pawl_session WHERE until - lease > $1",
+                 .expired = "SELECT id FROM pawl_session WHERE until <= $1 OR until - lease > $2",
+                 .lock_expired = "SELECT id, until, lease FROM pawl_session WHERE until <= $1 "
+                                 "OR until - lease > $2",
                  .remove = "DELETE FROM pawl_session WHERE id = $1",
                  .count = "SELECT count(*) FROM pawl_session WHERE until > $1"},
 };

@@ -106,7 +106,11 @@ struct Statements {
         Statement of_append;        ///< bulk (instance, sequence): index and id
         Statement held;             ///< (session): how many, and how many of them marked alone
         Statement lose;             ///< (session, now, 1 when lost alone)
-        Statement rows;             ///< bulk (id): the whole item
+        /// (now, until, from), after the clock went back: makes due what was due by `until`, but
+        /// timers only if they were set by the later clock, and due at once or by `from`.
+        Statement mend;
+        Statement last;  ///< (): when the item with the highest number was made
+        Statement rows;  ///< bulk (id): the whole item
         Statement page;
         Statement page_of_instance;
         Statement waiting;  ///< (now): line, ready, waiting, oldest due
@@ -261,13 +265,15 @@ struct Statements {
     std::optional<Statement> replicate;
 
     struct Sessions {
-        Statement add;           ///< (id, until, owner)
+        Statement add;           ///< (id, until, owner, lease)
         Statement find;          ///< (id)
         Statement hold;          ///< bulk (id): the same; it can't be reaped until the commit
         Statement lock;          ///< (id): nobody can hold it until the commit
-        Statement renew;         ///< (id, until)
-        Statement expired;       ///< (now)
-        Statement lock_expired;  ///< (now): those that nobody else is reaping
+        Statement renew;         ///< (id, until, lease)
+        Statement ahead;         ///< (then): those that were renewed after that
+        Statement expired;       ///< (now, then): those whose lease has passed, and the same
+        Statement lock_expired;  ///< (now, then): the same, their until and their lease, of those
+                                 ///< that nobody else is at
         Statement remove;        ///< (id)
         Statement count;         ///< (now): how many have not passed
     } sessions;

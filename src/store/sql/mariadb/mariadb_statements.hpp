@@ -174,12 +174,13 @@ constexpr void set_sessions(Statements& s) {
     s.sessions.hold =
         "SELECT (SELECT s.until FROM pawl_session s WHERE s.id = h.id) "
         "FROM pawl_session h FORCE INDEX (pawl_session_hold) WHERE h.id = $1 LOCK IN SHARE MODE";
-    s.sessions.renew = "UPDATE pawl_session FORCE INDEX (PRIMARY) SET until = $2 WHERE id = $1";
+    s.sessions.renew =
+        "UPDATE pawl_session FORCE INDEX (PRIMARY) SET until = $2, lease = $3 WHERE id = $1";
     s.sessions.lock =
         "SELECT until FROM pawl_session FORCE INDEX (pawl_session_hold) WHERE id = $1 FOR UPDATE";
     s.sessions.lock_expired =
-        "SELECT id FROM pawl_session FORCE INDEX (pawl_session_hold) WHERE id > 0 AND until <= $1 "
-        "FOR UPDATE SKIP LOCKED";
+        "SELECT id, until, lease FROM pawl_session FORCE INDEX (pawl_session_hold) WHERE id > 0 "
+        "AND (until <= $1 OR until - lease > $2) FOR UPDATE SKIP LOCKED";
 }
 
 // Each finds those of its keys that are as presumed; the connection throws a Collision unless it is

@@ -163,6 +163,11 @@ inline constexpr Statements::Items item_statements{
         "UPDATE pawl_item SET due_at = $2::bigint, session = NULL, fence = NULL, "
         "alone = CASE WHEN losses > 0 THEN 1 ELSE 0 END, losses = losses + 1, "
         "losses_alone = losses_alone + $3::integer WHERE session = $1::bigint",
+    .mend =
+        "UPDATE pawl_item SET due_at = $1::bigint WHERE due_at > $1::bigint "
+        "AND ((kind <> 2 AND due_at <= $2::bigint) OR (kind = 2 AND created_at > $1::bigint "
+        "AND (due_at <= created_at OR due_at <= $3::bigint)))",
+    .last = "SELECT created_at FROM pawl_item ORDER BY id DESC LIMIT 1",
     .rows = R"(
             SELECT k.ord, i.id, i.line, i.sequence, i.idx, i.attempts, i.losses, i.losses_alone,
                    i.created_at, i.due_at, i.session, i.fence, i.encoding, i.key, i.causation,

@@ -292,19 +292,22 @@ inline constexpr Statements statements{
     .presumed = presumed_statements,
     .replicate = Statement{"SELECT pg_logical_emit_message(true, 'pawl', '')"},
     .sessions =
-        {.add = "INSERT INTO pawl_session (id, until, owner) "
-                "VALUES ($1::bigint, $2::bigint, $3::text)",
+        {.add = "INSERT INTO pawl_session (id, until, owner, lease) "
+                "VALUES ($1::bigint, $2::bigint, $3::text, $4::bigint)",
          .find = "SELECT until FROM pawl_session WHERE id = $1::bigint",
          // Lets renewals pass, but no reaping.
          .hold = R"(
             SELECT k.ord, s.until FROM unnest($1::bigint[]) WITH ORDINALITY AS k (id, ord)
               JOIN pawl_session s ON s.id = k.id ORDER BY s.id FOR KEY SHARE OF s)",
          .lock = "SELECT until FROM pawl_session WHERE id = $1::bigint FOR UPDATE",
-         .renew = "UPDATE pawl_session SET until = $2::bigint WHERE id = $1::bigint",
-         .expired = "SELECT id FROM pawl_session WHERE until <= $1::bigint",
+         .renew = "UPDATE pawl_session SET until = $2::bigint, lease = $3::bigint "
+                  "WHERE id = $1::bigint",
+         .ahead = "SELECT id FROM pawl_session WHERE until - lease > $1::bigint",
+         .expired = "SELECT id FROM pawl_session WHERE until <= $1::bigint "
+                    "OR until - lease > $2::bigint",
          // Whoever holds it is alive, reaps it already or renews it: none of them is waited for.
-         .lock_expired = "SELECT id FROM pawl_session WHERE until <= $1::bigint ORDER BY id "
-                         "FOR UPDATE SKIP LOCKED",
+         .lock_expired = "SELECT id, until, lease FROM pawl_session WHERE until <= $1::bigint "
+                         "OR until - lease > $2::bigint ORDER BY id FOR UPDATE SKIP LOCKED",
          .remove = "DELETE FROM pawl_session WHERE id = $1::bigint",
          .count = "SELECT count(*) FROM pawl_session WHERE until > $1::bigint"},
 };

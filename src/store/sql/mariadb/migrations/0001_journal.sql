@@ -176,6 +176,7 @@ CREATE TABLE IF NOT EXISTS pawl_item (
 CREATE TABLE IF NOT EXISTS pawl_session (
     id    BIGINT PRIMARY KEY,
     until BIGINT NOT NULL,
+    lease BIGINT NOT NULL,  -- until - lease: when it was renewed last
     owner VARCHAR(255),
     KEY pawl_session_hold (id)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;

@@ -170,6 +170,7 @@ CREATE INDEX item_of_instance ON pawl_item (instance, key);
 CREATE TABLE pawl_session (
     id    bigint PRIMARY KEY,
     until bigint NOT NULL,
+    lease bigint NOT NULL,  -- until - lease: when it was renewed last
     owner text COLLATE "C"
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100,
         autovacuum_vacuum_cost_delay = 0);

@@ -165,6 +165,7 @@ CREATE INDEX pawl_item_of_instance ON pawl_item (instance, key);
 CREATE TABLE pawl_session (
     id    INTEGER PRIMARY KEY,
     until INTEGER NOT NULL,
+    lease INTEGER NOT NULL,  -- until - lease: when it was renewed last
     owner TEXT
 );
 
