@@ -29,8 +29,14 @@ struct ExportedEntry {
 /// Nothing outside of the journal is touched: an execution for replay never gets this far.
 class NoSurroundings final : public RunSurroundings {
 public:
-    void start_children(const store::Item&, std::vector<NewChild>) override {}
-    void cancel_child(const std::string&, const std::string&, const std::string&) override {}
+    bool start_children(const store::Item&, const store::Settlement&,
+                        std::vector<NewChild>) override {
+        return true;
+    }
+    bool cancel_child(const store::Settlement&, const store::InstanceName&,
+                      const std::string&) override {
+        return true;
+    }
     bool run_beside(Task) override { return false; }
     void published(std::span<const store::Message>) override {}
     bool is_stopping() const override { return false; }

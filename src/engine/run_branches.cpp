@@ -179,8 +179,7 @@ bool RunExecution::start_some(Waits& waits, std::size_t at_once) {
     make_durable();
     const int first = children.front().call;
     const int last = children.back().call;
-    check_held();
-    parts_.surroundings.start_children(item_, std::move(children));
+    start_children(std::move(children));
     writer_.record(records::ChildrenStarted{.first = first, .last = last}, true);
     return true;
 }
@@ -274,20 +273,16 @@ void RunExecution::cancel_losers(const Waits& waits) {
     const int call = waits.front().call;
     const auto& journal = writer_.journal();
     if (parts_.replay_only || journal.losers_cancelled(call)) return;
-    std::vector<const Waiting*> under_way;
+    std::vector<const RecordedCall*> under_way;
     for (const auto& wait : waits) {
         if (wait.branch.kind != Branch::Kind::call) continue;
         // Also one that is not known to be there: it may have been started before a crash.
         if (const auto* recorded = journal.find(wait.call); recorded && !recorded->ended)
-            under_way.push_back(&wait);
+            under_way.push_back(recorded);
     }
     if (under_way.empty()) return;
     if (writer_.hold() == RunWriter::Written::lost) lose();
-    for (const auto* wait : under_way) {
-        check_held();
-        parts_.surroundings.cancel_child(wait->branch.name, wait->branch.child,
-                                         "another branch was first");
-    }
+    for (const auto* child : under_way) cancel_child(*child, "another branch was first");
     writer_.record(records::LosersCancelled{.call = call}, true);
 }
 

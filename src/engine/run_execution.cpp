@@ -152,10 +152,21 @@ void RunExecution::spawn_once(std::string_view type, std::string_view id, std::s
         writer_.record(records::Child{
             .call = call, .type = std::string{type}, .id = std::string{id}, .waited_for = false});
     make_durable();
-    check_held();
-    parts_.surroundings.start_children(
-        item_, {{.type = std::string{type}, .id = std::string{id}, .input = std::move(input)}});
+    start_children({{.type = std::string{type}, .id = std::string{id}, .input = std::move(input)}});
     writer_.record(records::ChildrenStarted{.first = call, .last = call}, true);
+}
+
+// A process that has lost the run must not start children: whoever ends the run would not know
+// them.
+void RunExecution::start_children(std::vector<RunSurroundings::NewChild> children) {
+    check_held();
+    if (!parts_.surroundings.start_children(item_, writer_.claim(), std::move(children))) lose();
+}
+
+void RunExecution::cancel_child(const RecordedCall& child, const std::string& reason) {
+    check_held();
+    if (!parts_.surroundings.cancel_child(writer_.claim(), {child.name, child.child}, reason))
+        lose();
 }
 
 void RunExecution::set_value(std::string_view key, std::string value) {
@@ -256,11 +267,9 @@ void RunExecution::run_compensations(const std::string& status, const std::strin
 }
 
 void RunExecution::cancel_children(const std::string& reason) {
-    for (const auto& [call, recorded] : writer_.journal().calls()) {
-        if (recorded.kind != Kind::child || !recorded.waited_for || recorded.ended) continue;
-        check_held();
-        parts_.surroundings.cancel_child(recorded.name, recorded.child, reason);
-    }
+    for (const auto& [call, recorded] : writer_.journal().calls())
+        if (recorded.kind == Kind::child && recorded.waited_for && !recorded.ended)
+            cancel_child(recorded, reason);
 }
 
 void RunExecution::warn(std::string_view text) {

@@ -31,10 +31,14 @@ public:
         std::string input;
         int call = 0;  ///< of the parent; 0: nobody waits for it
     };
-    /// Starts them, or finds that they are there; all at once. Throws Error.
-    virtual void start_children(const store::Item& parent, std::vector<NewChild> children) = 0;
-    /// Asks a run to end; nothing if it has.
-    virtual void cancel_child(const std::string& type, const std::string& id,
+    /// Starts them, or finds that they are there; all at once. Each start confirms `claim`, the
+    /// parent's, in the same Commit. False: the claim is lost, and what was not started before
+    /// will not be. Throws Error.
+    virtual bool start_children(const store::Item& parent, const store::Settlement& claim,
+                                std::vector<NewChild> children) = 0;
+    /// Asks a run to end; nothing if it has. False: the parent's `claim` is lost, and nobody was
+    /// asked.
+    virtual bool cancel_child(const store::Settlement& claim, const store::InstanceName& child,
                               const std::string& reason) = 0;
     /// Runs a body beside the others; false: there are no threads for it, call it yourself.
     virtual bool run_beside(Task body) = 0;
@@ -133,6 +137,8 @@ private:
     }
     void warn(std::string_view text);
     void spawn_once(std::string_view type, std::string_view id, std::string input);
+    void start_children(std::vector<RunSurroundings::NewChild> children);
+    void cancel_child(const RecordedCall& child, const std::string& reason);
     void set_value_once(std::string_view key, std::string value);
     detail::Gathered gather_once(std::vector<detail::Branch> branches, detail::Gathering how,
                                  std::size_t at_once);

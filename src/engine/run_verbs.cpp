@@ -1,4 +1,4 @@
-// What is done to runs from outside, beside mail: ended, restarted, asked for their values.
+// What is done to runs from outside: told things by mail, ended, restarted, asked for values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 
 namespace pawl::engine {
 namespace {
+
+constexpr Duration queue_patience = std::chrono::seconds{30};
 
 // Which call an entry belongs to; 0 for one of the whole run.
 struct OfCall {
@@ -60,6 +62,59 @@ int earlier_cut(const RunJournal& journal, const std::vector<Decided>& all, int 
 std::optional<records::Finished> Runs::wait(const store::InstanceName& run, Duration timeout) {
     if (timeout > Duration::zero()) check_not_in_transaction(parts_.store, "waiting for a run");
     return RunWaiters::Seat{waiters_, run}.wait(timeout);
+}
+
+// A run of this id is there. Unless it is the child that was started before a crash, nobody will
+// tell the parent of its end.
+void Runs::tell_of_stranger(const store::Item& parent, const NewChild& child) {
+    const store::InstanceName name{child.type, child.id};
+    const auto first = parts_.store.journal(name, 0, 1);
+    const auto started = first.empty()
+                             ? records::Started{}
+                             : json::decode<records::Started>(first.front().event.payload.bytes);
+    if (started.parent && started.parent->type == parent.instance.type &&
+        started.parent->id == parent.instance.id && started.parent->call == child.call)
+        return;
+    mail(parent.instance, records::ChildEnded::tag,
+         json::encode(records::ChildEnded{
+             .call = child.call,
+             .status = engine::name(RunStatus::failed),
+             .error = fmt::format("there is a run \"{}\" of \"{}\" that is not this child", name.id,
+                                  name.type)}));
+}
+
+bool Runs::mail(const store::InstanceName& run, const char* name, std::string bytes) {
+    return send_mail(run, name, std::move(bytes), std::nullopt) == store::Fate::committed;
+}
+
+store::Fate Runs::send_mail(const store::InstanceName& run, const char* name, std::string bytes,
+                            const std::optional<store::Settlement>& claim) {
+    if (bytes.size() > options_.payload_limit)
+        throw Error{Code::invalid, fmt::format("{} for run \"{}\" has {} bytes, the limit is {} "
+                                               "(Options::payload_limit)",
+                                               name, run.id, bytes.size(), options_.payload_limit)};
+    check_not_in_transaction(parts_.store, "a word to a run");
+    store::Commit commit;
+    if (claim) commit.settlements.push_back(*claim);
+    auto& row = commit.inbox.emplace_back();
+    row.to = run;
+    row.to_run = true;
+    row.urgent = true;
+    row.name = name;
+    row.payload.bytes = std::move(bytes);
+    const base::Countdown countdown{queue_patience};
+    const auto answer =
+        commit_and_wait(parts_.lanes, commit, [&] { return countdown.left() > Duration::zero(); });
+    if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+    if (answer.fate == store::Fate::committed) parts_.dispatcher.want();
+    return answer.fate;
+}
+
+bool Runs::cancel_child(const store::Settlement& claim, const store::InstanceName& child,
+                        const std::string& reason) {
+    return send_mail(child, records::CancelRequested::tag,
+                     json::encode(records::CancelRequested{reason}),
+                     claim) != store::Fate::fence_lost;
 }
 
 bool Runs::terminate(const store::InstanceName& run, const std::string& reason) {

@@ -152,13 +152,17 @@ store::Append& RunWriter::append_to(store::Commit& commit, RunStatus status) {
     return append;
 }
 
-store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
-    store::Commit commit;
+store::Settlement RunWriter::word_of(store::Settlement word) const {
     word.item = item_;
     word.fence = fence_;
     word.seen_mail = seen_mail_;
     word.failed_before = failed_before_;
-    commit.settlements.push_back(std::move(word));
+    return word;
+}
+
+store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
+    store::Commit commit;
+    commit.settlements.push_back(word_of(std::move(word)));
     commit.envelope = envelope_;
     if (!pending_.empty()) append_to(commit, status);
     return commit;

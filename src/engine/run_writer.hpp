@@ -54,6 +54,9 @@ public:
     const RunJournal& journal() const { return journal_; }
     store::Version version() const { return version_; }
 
+    /// Confirms, with a Commit of somebody else's, that the run is still ours.
+    store::Settlement claim() const { return word_of({.verdict = store::Verdict::hold}); }
+
     /// Adds an entry, to be written with the next commit. Throws Error (invalid) when it, or the
     /// journal, would be too large.
     template <class Record>
@@ -100,6 +103,7 @@ private:
     store::Event entry(const char* name, std::string bytes);
     Written write_through(store::Event entry, const CommitThrough& commit);
     store::Append& append_to(store::Commit& commit, RunStatus status);
+    store::Settlement word_of(store::Settlement word) const;
     store::Commit commit_of(store::Settlement word, RunStatus status);
     Written write(store::Commit commit);
     bool is_known_signal(const store::InboxRow& row) const;

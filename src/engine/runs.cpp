@@ -12,7 +12,6 @@
 namespace pawl::engine {
 namespace {
 
-constexpr Duration queue_patience = std::chrono::seconds{30};
 // A run whose journal no process here can execute is offered again after this long, then longer.
 constexpr Duration first_put_off = std::chrono::seconds{1};
 constexpr Duration longest_put_off = std::chrono::minutes{1};
@@ -123,6 +122,7 @@ store::Commit Runs::start_commit(const Starting& starting) {
         .parent = starting.parent,
         .restarted_from = starting.restarted_from};
     store::Commit commit;
+    if (starting.claim) commit.settlements.push_back(*starting.claim);
     commit.envelope = starting.envelope;
     auto& append = commit.append.emplace();
     append.instance = {function.name, starting.id};
@@ -200,7 +200,8 @@ records::Finished Runs::start_and_wait(Starting starting) {
         if (auto finished = seat.wait(base::for_ever)) return std::move(*finished);
 }
 
-void Runs::start_children(const store::Item& parent, std::vector<NewChild> children) {
+bool Runs::start_children(const store::Item& parent, const store::Settlement& claim,
+                          std::vector<NewChild> children) {
     std::vector<Starting> all;
     for (auto& child : children) {
         auto& starting = all.emplace_back();
@@ -208,58 +209,24 @@ void Runs::start_children(const store::Item& parent, std::vector<NewChild> child
         starting.id = child.id;
         starting.input = std::move(child.input);
         starting.envelope = parent.envelope;
+        starting.claim = claim;
         if (child.call != 0)
             starting.parent = records::Parent{parent.instance.type, parent.instance.id, child.call};
     }
     std::vector<std::shared_ptr<Start>> starts(all.size());
     for (auto& start : starts) start = std::make_shared<Start>();
     start_all(std::move(all), starts);
+    bool is_held = true;
     for (std::size_t i = 0; i < starts.size(); ++i) {
         const auto& answer = starts[i]->answer;
         if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
-        if (answer.fate == store::Fate::committed || children[i].call == 0) continue;
-        // It is there. Unless it is the child that was started before a crash, nobody will tell.
-        const store::InstanceName name{children[i].type, children[i].id};
-        const auto first = parts_.store.journal(name, 0, 1);
-        const auto started =
-            first.empty() ? records::Started{}
-                          : json::decode<records::Started>(first.front().event.payload.bytes);
-        if (started.parent && started.parent->type == parent.instance.type &&
-            started.parent->id == parent.instance.id && started.parent->call == children[i].call)
-            continue;
-        mail(parent.instance, records::ChildEnded::tag,
-             json::encode(records::ChildEnded{
-                 .call = children[i].call,
-                 .status = engine::name(RunStatus::failed),
-                 .error = fmt::format("there is a run \"{}\" of \"{}\" that is not this child",
-                                      name.id, name.type)}));
+        is_held = is_held && answer.fate != store::Fate::fence_lost;
     }
-}
-
-bool Runs::mail(const store::InstanceName& run, const char* name, std::string bytes) {
-    if (bytes.size() > options_.payload_limit)
-        throw Error{Code::invalid, fmt::format("{} for run \"{}\" has {} bytes, the limit is {} "
-                                               "(Options::payload_limit)",
-                                               name, run.id, bytes.size(), options_.payload_limit)};
-    check_not_in_transaction(parts_.store, "a word to a run");
-    store::Commit commit;
-    auto& row = commit.inbox.emplace_back();
-    row.to = run;
-    row.to_run = true;
-    row.urgent = true;
-    row.name = name;
-    row.payload.bytes = std::move(bytes);
-    const base::Countdown countdown{queue_patience};
-    const auto answer =
-        commit_and_wait(parts_.lanes, commit, [&] { return countdown.left() > Duration::zero(); });
-    if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
-    if (answer.fate != store::Fate::committed) return false;
-    parts_.dispatcher.want();
+    if (!is_held) return false;
+    for (std::size_t i = 0; i < starts.size(); ++i)
+        if (starts[i]->answer.fate != store::Fate::committed && children[i].call != 0)
+            tell_of_stranger(parent, children[i]);
     return true;
-}
-
-void Runs::cancel_child(const std::string& type, const std::string& id, const std::string& reason) {
-    mail({type, id}, records::CancelRequested::tag, json::encode(records::CancelRequested{reason}));
 }
 
 bool Runs::run_beside(Task body) {

@@ -56,6 +56,7 @@ public:
         std::string restarted_from;
         std::optional<Uuid> seed;
         Duration timeout = std::chrono::seconds{30};  ///< to wait for room in the commit queue
+        std::optional<store::Settlement> claim;       ///< of the run that starts it
     };
     /// True for a new run, false if there is one of this id. Throws Error.
     bool start(Starting starting);
@@ -99,8 +100,9 @@ public:
     std::vector<std::shared_ptr<void>> prepare(const std::vector<store::Item>& items) override;
     void execute(const std::shared_ptr<Held>& held) override;
 
-    void start_children(const store::Item& parent, std::vector<NewChild> children) override;
-    void cancel_child(const std::string& type, const std::string& id,
+    bool start_children(const store::Item& parent, const store::Settlement& claim,
+                        std::vector<NewChild> children) override;
+    bool cancel_child(const store::Settlement& claim, const store::InstanceName& child,
                       const std::string& reason) override;
     bool run_beside(Task body) override;
     void published(std::span<const store::Message> messages) override {
@@ -133,6 +135,9 @@ private:
                   std::optional<std::string> result, std::string error);
     bool finish(const HeldPtr& held, RunExecution& execution, RunWriter& writer,
                 records::Finished finished, RunStatus status);
+    store::Fate send_mail(const store::InstanceName& run, const char* name, std::string bytes,
+                          const std::optional<store::Settlement>& claim);
+    void tell_of_stranger(const store::Item& parent, const NewChild& child);
     void put_off(const HeldPtr& held, const std::string& why);
     void say_that_mail_was_left(const store::InstanceName& run);
     void log(LogLevel level, const std::string& text) const {

@@ -363,5 +363,74 @@ TEST_P(SharedChildren, AreHeardOfByAParentThatIsRetriedWhileTheyEnd) {
     EXPECT_EQ(run.result(0s), "it came to 7");
 }
 
+// A process that stands still between the entry `pawl.child` and the start of the child, for longer
+// than its lease; meanwhile `other` goes on with the parent until that has ended.
+class OrphanedChildren : public SharedChildren {
+protected:
+    void expect_no_child(auto shape, const std::function<void(pawl::Run<void>&)>& end_parent) {
+        auto other = open();
+        auto known = other->add("child", an_hour);
+        auto same_parent = other->add("parent", [&](Context& ctx) { shape(ctx, known); });
+        auto run = same_parent.run("p");
+        bool is_stopped = false;
+        const auto onlooker = open_store();
+        auto o = options();
+        o.test.at_point = [&](std::string_view point) {
+            if (point != base::points::commit_before || is_stopped) return;
+            const auto journal = onlooker->journal({"parent", "p"}, 0, 99);
+            is_stopped = std::ranges::any_of(
+                journal, [](const auto& entry) { return entry.event.name == "pawl.child"; });
+            if (!is_stopped) return;
+            clock.advance(1h);
+            end_parent(run);
+            other->run_until_idle();
+            EXPECT_TRUE(finished(run.status()));
+        };
+        auto engine = open(o);
+        auto child = engine->add("child", an_hour);
+        auto parent = engine->add("parent", [&](Context& ctx) { shape(ctx, child); });
+        parent.start("p");
+        engine->run_until_idle();
+        EXPECT_TRUE(is_stopped);
+        EXPECT_TRUE(finished(run.status()));
+        EXPECT_THAT(known.runs().runs, IsEmpty()) << "a child was started that nobody waits for";
+    }
+    void expect_no_child(auto shape) {
+        expect_no_child(shape, [](pawl::Run<void>& run) { run.cancel("not wanted any more"); });
+        clock.advance(1h);
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, OrphanedChildren, shared_stores(), name_of);
+
+using Child = Function<std::monostate, int>;
+
+TEST_P(OrphanedChildren, AreNotCalledAfterTheirParentWasCancelled) {
+    expect_no_child([](Context& ctx, Child& child) { ctx.call(child, "c"); });
+}
+
+TEST_P(OrphanedChildren, AreNotSpawnedAfterTheirParentWasCancelled) {
+    expect_no_child([](Context& ctx, Child& child) {
+        ctx.spawn(child, "c");
+        ctx.sleep(1h);
+    });
+}
+
+TEST_P(OrphanedChildren, AreNotStartedByAnAllAfterTheirParentWasCancelled) {
+    expect_no_child([](Context& ctx, Child& child) {
+        ctx.all(ctx.later_call(child, "c"), ctx.later_call(child, "d"));
+    });
+}
+
+TEST_P(OrphanedChildren, AreNotStartedByAnAnyAfterTheirParentWasCancelled) {
+    expect_no_child([](Context& ctx, Child& child) {
+        ctx.any(ctx.later_call(child, "c"), ctx.later_sleep(24h));
+    });
+}
+
+TEST_P(OrphanedChildren, AreNotCalledAfterTheirParentWasTerminated) {
+    expect_no_child([](Context& ctx, Child& child) { ctx.call(child, "c"); },
+                    [](pawl::Run<void>& run) { run.terminate("not wanted any more"); });
+}
+
 }  // namespace
 }  // namespace pawl::engine_test

@@ -37,6 +37,8 @@ bool sends_to_runs(const Commit& commit) {
 }
 
 // How much mail a run has that is settled in the group it gets mail from is found by reading only.
+// A Commit that starts a run, or sends mail to one, settles the item of another one: its parent's,
+// which any of these rows may be for.
 bool settles_who_gets_mail(std::span<const Commit> commits) {
     Names targets;
     for (const auto& commit : commits)
@@ -44,8 +46,9 @@ bool settles_who_gets_mail(std::span<const Commit> commits) {
             if (row.to_run) targets.insert(view(row.to));
     if (targets.empty()) return false;
     return std::ranges::any_of(commits, [&](const Commit& commit) {
-        return commit.append && !commit.settlements.empty() &&
-               targets.contains(view(commit.append->instance));
+        if (commit.settlements.empty()) return false;
+        if (!commit.append) return sends_to_runs(commit);
+        return puts_run(*commit.append) || targets.contains(view(commit.append->instance));
     });
 }
 
