@@ -351,6 +351,10 @@ void Deliverer::conclude_run(const HeldPtr& held, Ended ended) {
         // One that was given up has come back.
         if (held->lost) own_at_ = long_ago;
         held->gives_up = ended.in_doubt;  // one that was late has returned after all
+        if (ended.in_doubt)
+            doubtful_[held->partition] =
+                parts_.clock.elapsed() +
+                base::backoff(held->channel->options.policy, held->attempts, parts_.random);
         if (!ended.in_doubt) held->ended = std::move(ended);
         if (--running_ == 0) emptied_.set();
         if (std::min(own_at_, next_move(*held->channel)) >= wakes_at_ && !held->gives_up) return;

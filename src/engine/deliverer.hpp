@@ -198,6 +198,8 @@ private:
     std::mutex mutex_;
     std::map<store::Partition, HeldPtr> held_;
     store::SessionId session_ = 0;
+    /// Given up in doubt: when they may be delivered again.
+    std::map<store::Partition, Duration> doubtful_;
     Duration own_at_ = long_ago;
     std::size_t running_ = 0;
     Duration wakes_at_ = Duration::max();  ///< when `step` is called without being asked

@@ -89,6 +89,7 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
     const Now now = this->now();
     {
         const std::lock_guard lock{mutex_};
+        std::erase_if(doubtful_, [&](const auto& doubt) { return doubt.second <= now.at; });
         channel.is_there = got.share > 0;
         for (const auto& taken : got.taken) {
             // One that was lost is still here if its handler runs: until that returns, the next
@@ -107,6 +108,11 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
             if (taken.retry_at)
                 place->retries_at =
                     now.at + wait_until(*taken.retry_at, now.due, channel.options.policy.cap);
+            // What was in doubt here may be again.
+            if (const auto doubt = doubtful_.find(taken.partition); doubt != doubtful_.end()) {
+                place->retries_at = std::max(place->retries_at.value_or(long_ago), doubt->second);
+                place->retry_at = now.due + (*place->retries_at - now.at);
+            }
             place->stopped = taken.stopped.has_value();
             place->fetch = channel.options.batch;
             // What somebody else has begun may be what ended him.

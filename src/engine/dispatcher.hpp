@@ -45,6 +45,7 @@ struct Held {
     bool started = false;
     bool given_up = false;  ///< its deadline passed: whatever the handler still says is ignored
     std::shared_ptr<void> prepared;  ///< of a run
+    int postponed = 0;               ///< so often the store could not take the word on it
 };
 
 /// Who executes runs that were claimed.
@@ -59,8 +60,9 @@ protected:
     ~RunItems() = default;
 };
 
-/// What the store could not take is tried again after this long.
+/// What the store could not take is tried again after this long, then longer.
 inline constexpr Duration postponed_for = std::chrono::milliseconds{200};
+inline constexpr Duration longest_postponed = std::chrono::seconds{5};
 
 /// Thread-safe. `step` is called by one thread at a time.
 class Dispatcher final : public BornClaims {

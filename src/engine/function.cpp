@@ -158,13 +158,13 @@ void RunHandle::mail(const char* name, std::string bytes) const {
 void RunHandle::signal(std::string_view name, std::string value) const {
     base::check_id("name of a signal", std::string{name});
     mail(records::Signal::tag,
-         json::encode(records::Signal{
+         json::encode_enveloped(records::Signal{
              std::string{name}, {std::move(value)}, engine_->impl_->core->fresh_id()}));
 }
 
 void RunHandle::cancel(std::string_view reason) const {
     mail(records::CancelRequested::tag,
-         json::encode(records::CancelRequested{std::string{reason}}));
+         json::encode_enveloped(records::CancelRequested{std::string{reason}}));
 }
 
 void RunHandle::pause() const { mail(records::Paused::tag, "{}"); }
@@ -207,12 +207,12 @@ std::vector<StepSummary> RunHandle::steps() const {
         for (const auto& entry : entries) {
             const auto& bytes = entry.event.payload.bytes;
             if (entry.event.name == records::AttemptFailed::tag) {
-                const auto failed = json::decode<records::AttemptFailed>(bytes);
+                const auto failed = json::decode_enveloped<records::AttemptFailed>(bytes);
                 auto& summary = step(failed.call, failed.name);
                 summary.attempts = failed.attempt;
                 summary.error = failed.error;
             } else if (entry.event.name == records::Step::tag) {
-                auto ended = json::decode<records::Step>(bytes);
+                auto ended = json::decode_enveloped<records::Step>(bytes);
                 auto& summary = step(ended.call, ended.name);
                 summary.attempts = ended.attempts;
                 summary.finished = true;

@@ -82,7 +82,7 @@ private:
 
 template <class Record>
 store::Event GuardedRun::entry(const Record& record) const {
-    auto bytes = json::encode(record);
+    auto bytes = json::encode_enveloped(record);
     if (bytes.size() > core_.options().payload_limit)
         throw Error{Code::invalid,
                     fmt::format("{}: an entry {} has {} bytes, the limit is {} "
@@ -110,13 +110,13 @@ store::Answer GuardedRun::append(std::vector<store::Event> events, RunStatus sta
 void GuardedRun::fold(const store::Event& event) {
     const auto& bytes = event.payload.bytes;
     if (event.name == records::Started::tag) {
-        started_ = json::decode<records::Started>(bytes);
+        started_ = json::decode_enveloped<records::Started>(bytes);
     } else if (event.name == records::Step::tag) {
-        auto step = json::decode<records::Step>(bytes);
+        auto step = json::decode_enveloped<records::Step>(bytes);
         steps_[step.name].result = std::move(step.result.text);
         steps_[step.name].failures = step.attempts - 1;
     } else if (event.name == records::AttemptFailed::tag) {
-        const auto failed = json::decode<records::AttemptFailed>(bytes);
+        const auto failed = json::decode_enveloped<records::AttemptFailed>(bytes);
         steps_[failed.name].failures = failed.attempt;
     }
 }

@@ -1,6 +1,7 @@
 // The dispatcher's care for what it holds: deadlines, postponed words, giving back.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pawl/error.hpp>
 
 #include "base/points.hpp"
@@ -18,7 +19,9 @@ void Dispatcher::postpone(const HeldPtr& held, Task again, const std::string& wh
                                        held->item.line.name, held->item.instance.id, why));
     {
         const std::lock_guard lock{mutex_};
-        postponed_.emplace(parts_.clock.elapsed() + postponed_for, std::move(again));
+        const int doublings = std::min(held->postponed++, 5);  // by then the longest is reached
+        const Duration pause = std::min(postponed_for * (1 << doublings), longest_postponed);
+        postponed_.emplace(parts_.clock.elapsed() + pause, std::move(again));
     }
     if (wanted_) wanted_();
 }

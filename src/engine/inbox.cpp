@@ -65,7 +65,7 @@ private:
     void begin(Chain& chain, std::size_t at) {
         if (!is_held_()) return ended(chain, {.unbegun = true});
         try {
-            auto posted = json::decode<records::Posted>(all_[at].payload);
+            auto posted = json::decode_enveloped<records::Posted>(all_[at].payload);
             if (posted.input_id.empty()) posted.input_id = all_[at].received.key;
             apply_(std::move(posted), all_[at].received,
                    [self = shared_from_this(), &chain](InboxSubscriber::Fate fate) {

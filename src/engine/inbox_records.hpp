@@ -4,6 +4,8 @@
 #include <pawl/json.hpp>
 #include <string>
 
+#include "json/enveloped.hpp"
+
 namespace pawl::engine::records {
 
 struct Posted {

@@ -115,10 +115,10 @@ void OutgoingBuffer::post(detail::OutgoingInput input) {
     message.envelope.tenant = std::move(input.options.tenant);
     message.envelope.trace = std::move(input.options.trace);
     message.payload.bytes =
-        json::encode(records::Posted{.id = std::move(input.id),
-                                     .input_id = std::move(input.options.input_id),
-                                     .starts = input.starts,
-                                     .input = {std::move(input.input)}});
+        json::encode_enveloped(records::Posted{.id = std::move(input.id),
+                                               .input_id = std::move(input.options.input_id),
+                                               .starts = input.starts,
+                                               .input = {std::move(input.input)}});
     add(std::move(message));
     ++posted;
 }

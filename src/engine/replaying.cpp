@@ -59,7 +59,7 @@ std::vector<Recorded> read(std::string_view lines) {
         lines = end == lines.npos ? std::string_view{} : lines.substr(end + 1);
         if (line.find_first_not_of(" \t\r") == line.npos) continue;
         try {
-            auto entry = json::decode<ExportedEntry>(line);
+            auto entry = json::decode_enveloped<ExportedEntry>(line);
             const auto [found, added] = at.try_emplace({entry.type, entry.id}, runs.size());
             if (added) runs.emplace_back().item.instance = {entry.type, entry.id};
             auto& run = runs[found->second];
@@ -103,7 +103,6 @@ std::string replayed(detail::FunctionModel& model, Recorded run) {
                             .surroundings = surroundings,
                             .is_held = [] { return false; },
                             .at_point = {},
-                            .log = {},
                             .stop = {},
                             .replay_only = true},
                            writer,
@@ -126,12 +125,12 @@ std::string replayed(detail::FunctionModel& model, Recorded run) {
 }  // namespace
 
 std::string exported(const store::StoredEvent& entry) {
-    return json::encode(ExportedEntry{.type = entry.instance.type,
-                                      .id = entry.instance.id,
-                                      .sequence = entry.sequence,
-                                      .at = entry.at,
-                                      .name = entry.event.name,
-                                      .payload = {entry.event.payload.bytes}});
+    return json::encode_enveloped(ExportedEntry{.type = entry.instance.type,
+                                                .id = entry.instance.id,
+                                                .sequence = entry.sequence,
+                                                .at = entry.at,
+                                                .name = entry.event.name,
+                                                .payload = {entry.event.payload.bytes}});
 }
 
 }  // namespace pawl::engine

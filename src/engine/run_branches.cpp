@@ -201,7 +201,7 @@ void RunExecution::suspend_until(const Waits& waits, detail::Gathering how, std:
     }
     const auto written = writer_.suspend(wake, RunStatus::suspended);
     if (written == RunWriter::Written::mail) return;
-    unwind(written == RunWriter::Written::yes ? Flow::suspended : Flow::lost);
+    leave(written);
 }
 
 void RunExecution::run_all(Waits& waits, std::size_t at_once) {

@@ -37,7 +37,10 @@ void RunExecution::unwind(Flow flow) {
     throw Unwinding{};
 }
 
-void RunExecution::lose() { unwind(Flow::lost); }
+void RunExecution::lose(std::string why) {
+    failure_ = std::move(why);
+    unwind(Flow::lost);
+}
 
 void RunExecution::fail_mismatch(const std::string& what) {
     mismatch_ = fmt::format(
@@ -121,14 +124,19 @@ void RunExecution::boundary() {
     if (journal.cancel_requested() && !compensating_) unwind(Flow::cancelled);
     while (journal.paused() && !(journal.cancel_requested() && !compensating_)) {
         const auto written = writer_.suspend({}, RunStatus::paused);
-        if (written != RunWriter::Written::mail)
-            unwind(written == RunWriter::Written::yes ? Flow::suspended : Flow::lost);
+        if (written != RunWriter::Written::mail) leave(written);
     }
     if (journal.cancel_requested() && !compensating_) unwind(Flow::cancelled);
     if (!parts_.surroundings.is_stopping() && !parts_.stop.stop_requested()) return;
     const auto written = writer_.suspend({.at = parts_.store.now()}, RunStatus::suspended);
     if (written == RunWriter::Written::mail) return boundary();
-    unwind(written == RunWriter::Written::yes ? Flow::suspended : Flow::lost);
+    leave(written);
+}
+
+// It is suspended, or could not be.
+void RunExecution::leave(RunWriter::Written written) {
+    if (written == RunWriter::Written::lost) lose();
+    unwind(Flow::suspended);
 }
 
 // What is recorded so far must not be lost once something new begins.
@@ -270,10 +278,6 @@ void RunExecution::cancel_children(const std::string& reason) {
     for (const auto& [call, recorded] : writer_.journal().calls())
         if (recorded.kind == Kind::child && recorded.waited_for && !recorded.ended)
             cancel_child(recorded, reason);
-}
-
-void RunExecution::warn(std::string_view text) {
-    if (parts_.log) parts_.log(LogLevel::warning, std::string{text});
 }
 
 }  // namespace pawl::engine

@@ -66,7 +66,6 @@ public:
         Duration transaction_limit{0};
         OutgoingBuffer::Options outgoing;
         base::AtPoint at_point;
-        std::function<void(LogLevel, const std::string&)> log;
         std::stop_token stop;      ///< of the claim: asked when the engine's patience ends
         bool replay_only = false;  ///< it ends where the journal does
     };
@@ -91,8 +90,11 @@ public:
     /// What of it could not be undone.
     const std::vector<std::string>& not_undone() const { return not_undone_; }
     void cancel_children(const std::string& reason);
-    /// Gives the run back as it is.
-    [[noreturn]] void lose();
+    /// Gives the run back as it is. `why`: empty if it is somebody else's.
+    [[noreturn]] void lose(std::string why);
+    [[noreturn]] void lose() { lose(writer_.failure()); }
+    /// Of one that was lost: why, although it may still be ours; empty if it is somebody else's.
+    const std::string& failure() const { return failure_; }
 
     detail::Gathered gather(std::vector<detail::Branch> branches, detail::Gathering how,
                             std::size_t at_once) override;
@@ -131,11 +133,9 @@ private:
             return f();
         } catch (const Error& e) {
             if (!e.retryable() && e.code() != Code::in_doubt) throw;
-            warn(e.what());
-            lose();
+            lose(e.what());
         }
     }
-    void warn(std::string_view text);
     void spawn_once(std::string_view type, std::string_view id, std::string input);
     void start_children(std::vector<RunSurroundings::NewChild> children);
     void cancel_child(const RecordedCall& child, const std::string& reason);
@@ -146,6 +146,7 @@ private:
     // What every call begins with, and what may end it.
     void enter();
     [[noreturn]] void unwind(Flow flow);
+    [[noreturn]] void leave(RunWriter::Written written);
     [[noreturn]] void fail_mismatch(const std::string& what);
     int next_call(RecordedCall::Kind kind, std::string_view name, std::string_view child = {});
     void check_recorded(int call, RecordedCall::Kind kind, std::string_view name,
@@ -189,6 +190,7 @@ private:
     const base::OwnThread thread_;
     Flow flow_ = Flow::running;
     std::string mismatch_;
+    std::string failure_;
     const std::string* in_body_ = nullptr;  ///< the step whose body runs on the function's thread
     bool bodies_run_ = false;  ///< beside this thread, of an `any`: the run can't be given back
     int calls_ = 0;

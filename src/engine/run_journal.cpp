@@ -11,7 +11,7 @@ using Kind = RecordedCall::Kind;
 
 template <class Record>
 Record decoded(const store::Event& event) {
-    return json::decode<Record>(event.payload.bytes);
+    return json::decode_enveloped<Record>(event.payload.bytes);
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <pawl/uuid.hpp>
 #include <string>
 
+#include "json/enveloped.hpp"
+
 namespace pawl::engine::records {
 
 /// The status of a run that has a result.

@@ -36,7 +36,7 @@ struct Decided {
 };
 
 Decided decided(const store::Event& event) {
-    const auto won = json::decode<records::Won>(event.payload.bytes);
+    const auto won = json::decode_enveloped<records::Won>(event.payload.bytes);
     return {won.call, won.call + std::max(won.branches, won.branch + 1) - 1};
 }
 
@@ -69,14 +69,14 @@ std::optional<records::Finished> Runs::wait(const store::InstanceName& run, Dura
 void Runs::tell_of_stranger(const store::Item& parent, const NewChild& child) {
     const store::InstanceName name{child.type, child.id};
     const auto first = parts_.store.journal(name, 0, 1);
-    const auto started = first.empty()
-                             ? records::Started{}
-                             : json::decode<records::Started>(first.front().event.payload.bytes);
+    const auto started =
+        first.empty() ? records::Started{}
+                      : json::decode_enveloped<records::Started>(first.front().event.payload.bytes);
     if (started.parent && started.parent->type == parent.instance.type &&
         started.parent->id == parent.instance.id && started.parent->call == child.call)
         return;
     mail(parent.instance, records::ChildEnded::tag,
-         json::encode(records::ChildEnded{
+         json::encode_enveloped(records::ChildEnded{
              .call = child.call,
              .status = engine::name(RunStatus::failed),
              .error = fmt::format("there is a run \"{}\" of \"{}\" that is not this child", name.id,
@@ -113,7 +113,7 @@ store::Fate Runs::send_mail(const store::InstanceName& run, const char* name, st
 bool Runs::cancel_child(const store::Settlement& claim, const store::InstanceName& child,
                         const std::string& reason) {
     return send_mail(child, records::CancelRequested::tag,
-                     json::encode(records::CancelRequested{reason}),
+                     json::encode_enveloped(records::CancelRequested{reason}),
                      claim) != store::Fate::fence_lost;
 }
 
@@ -127,13 +127,14 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
         auto& append = commit.append.emplace();
         append.instance = run;
         append.expected = tail.row->version;
-        append.events.push_back(
-            entry_of(records::Finished::tag, json::encode(finished), parts_.clock, parts_.random));
+        append.events.push_back(entry_of(records::Finished::tag, json::encode_enveloped(finished),
+                                         parts_.clock, parts_.random));
         append.finished = true;
         append.ends_run = true;
         append.status = static_cast<std::int32_t>(RunStatus::terminated);
         const auto first = parts_.store.journal(run, 0, 1);
-        const auto started = json::decode<records::Started>(first.front().event.payload.bytes);
+        const auto started =
+            json::decode_enveloped<records::Started>(first.front().event.payload.bytes);
         const bool has_parent = started.parent && started.parent->call != 0;
         const store::InstanceName parent =
             has_parent ? store::InstanceName{started.parent->type, started.parent->id}
@@ -144,7 +145,7 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
             news.to_run = parent_is == ParentIs::there;
             news.urgent = true;
             news.name = records::ChildEnded::tag;
-            news.payload.bytes = json::encode(records::ChildEnded{
+            news.payload.bytes = json::encode_enveloped(records::ChildEnded{
                 .call = started.parent->call, .status = finished.status, .error = reason});
         }
         const auto answer = commit_and_wait(parts_.lanes, commit, [] { return false; });
@@ -183,7 +184,7 @@ void Runs::restart(const RegisteredFunction& function, const std::string& id,
         journal.fold(event);
         if (event.name == records::Won::tag) all_decided.push_back(decided(event));
         if (event.name != records::Step::tag && event.name != records::AttemptFailed::tag) continue;
-        const auto of = json::decode<OfCall>(event.payload.bytes);
+        const auto of = json::decode_enveloped<OfCall>(event.payload.bytes);
         if (of.name == step && of.call > 0 && (cut == 0 || of.call < cut)) cut = of.call;
     }
     if (cut == 0)
@@ -201,7 +202,7 @@ void Runs::restart(const RegisteredFunction& function, const std::string& id,
         if (event.name == records::Signal::tag) {
             starting.copied.push_back(event);
         } else if (is_of_a_call(event.name)) {
-            const auto of = json::decode<OfCall>(event.payload.bytes);
+            const auto of = json::decode_enveloped<OfCall>(event.payload.bytes);
             // A child that was not the first is the old run's, and nobody waits for it.
             const auto* recorded = journal.find(of.call);
             const bool is_loser = event.name == records::Child::tag && recorded && !recorded->ended;
@@ -226,7 +227,7 @@ std::optional<std::string> Runs::value(const store::InstanceName& run, const std
         for (store::Version before = 0;;) {
             const auto entries = parts_.store.journal_back(run, records::Value::tag, before, page);
             for (const auto& entry : entries) {
-                auto value = json::decode<records::Value>(entry.event.payload.bytes);
+                auto value = json::decode_enveloped<records::Value>(entry.event.payload.bytes);
                 if (value.key == key) return std::move(value.value.text);
             }
             if (entries.size() < page) break;

@@ -18,7 +18,7 @@ std::optional<records::Finished> end_of(const store::Tail& tail) {
     if (!tail.row || !tail.row->finished_at || !tail.last ||
         tail.last->event.name != records::Finished::tag)
         return std::nullopt;
-    return json::decode<records::Finished>(tail.last->event.payload.bytes);
+    return json::decode_enveloped<records::Finished>(tail.last->event.payload.bytes);
 }
 
 [[noreturn]] void fail_stopped(const store::InstanceName& run) {

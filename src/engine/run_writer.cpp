@@ -216,11 +216,13 @@ RunWriter::Written RunWriter::note(const store::Answer& answer, store::Commit& c
             try {
                 std::rethrow_exception(answer.error);
             } catch (const std::exception& e) {
-                parts_.warn(fmt::format("run \"{}\" of \"{}\" is given back: {}", instance_.id,
-                                        instance_.type, e.what()));
+                failure_ = e.what();
             }
             return Written::lost;
+        case store::Fate::fence_lost:
+            return Written::lost;
         default:
+            failure_ = "its journal has entries that this process does not know of";
             return Written::lost;
     }
 }
@@ -243,13 +245,14 @@ RunWriter::Written RunWriter::finish(const records::Finished& finished, RunStatu
                     fmt::format("the result of run \"{}\" of \"{}\" has {} bytes, the limit is {} "
                                 "(Options::payload_limit): keep it elsewhere and return where",
                                 instance_.id, instance_.type, size, parts_.payload_limit)};
-    auto last =
-        entry_of(records::Finished::tag, json::encode(finished), parts_.clock, parts_.random);
+    auto last = entry_of(records::Finished::tag, json::encode_enveloped(finished), parts_.clock,
+                         parts_.random);
+    auto news = news_for_parent(finished);  // what can throw comes before anything changes
     auto commit = commit_of({.verdict = store::Verdict::ack}, status);
     if (!commit.append) append_to(commit, status);
     commit.append->events.push_back(std::move(last));
     commit.append->finished = true;
-    if (auto news = news_for_parent(finished)) commit.inbox.push_back(std::move(*news));
+    if (news) commit.inbox.push_back(std::move(*news));
     const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
     if (answer.fate == store::Fate::failed && finished.status == records::succeeded)
         if (const auto why = refusal(answer.error)) {
@@ -275,7 +278,7 @@ std::optional<store::InboxRow> RunWriter::news_for_parent(const records::Finishe
     row.to_run = parent_is_ == ParentIs::there;
     row.urgent = finished.status != records::succeeded;
     row.name = records::ChildEnded::tag;
-    row.payload.bytes = json::encode(ended);
+    row.payload.bytes = json::encode_enveloped(ended);
     row.envelope = envelope_;
     return row;
 }
@@ -283,7 +286,7 @@ std::optional<store::InboxRow> RunWriter::news_for_parent(const records::Finishe
 // Sent twice, because nobody could say what had become of the first.
 bool RunWriter::is_known_signal(const store::InboxRow& row) const {
     return row.name == records::Signal::tag &&
-           journal_.has_signal(json::decode<records::Signal>(row.payload.bytes).id);
+           journal_.has_signal(json::decode_enveloped<records::Signal>(row.payload.bytes).id);
 }
 
 // What is committed stays so if the mail can't be read just now: the next answer tells of it again.

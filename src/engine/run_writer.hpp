@@ -61,7 +61,7 @@ public:
     /// journal, would be too large.
     template <class Record>
     void record(const Record& record, bool repeatable = false) {
-        add(Record::tag, json::encode(record));
+        add(Record::tag, json::encode_enveloped(record));
         journal_.fold(record, pending_.back());
         must_write_ = must_write_ || !repeatable;
     }
@@ -81,13 +81,15 @@ public:
     /// changed.
     template <class Record>
     Written record_through(const Record& record, const CommitThrough& commit) {
-        return write_through(entry(Record::tag, json::encode(record)), commit);
+        return write_through(entry(Record::tag, json::encode_enveloped(record)), commit);
     }
     /// And gives the claim back until `wake`.
     Written suspend(const store::Wake& wake, RunStatus status);
     /// And ends the run. `parent` gets to know of it, if it is still there. Throws Error (invalid)
     /// for a result that is too large; then nothing has changed.
     Written finish(const records::Finished& finished, RunStatus status);
+    /// Why the last write was `lost` although the claim may still be ours; empty if it is not.
+    const std::string& failure() const { return failure_; }
     /// Whether it was told by mail that nobody counted.
     bool left_mail() const { return parent_is_ == ParentIs::dead_letter; }
 
@@ -127,6 +129,7 @@ private:
     bool warned_ = false;
     bool must_write_ = false;
     ParentIs parent_is_ = ParentIs::there;
+    std::string failure_;
     std::vector<store::Event> pending_;
     std::size_t handed_over_ = 0;      ///< so many of them to the Commit under way
     std::vector<std::int64_t> taken_;  ///< positions of mail that pending entries hold

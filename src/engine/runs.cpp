@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <pawl/error.hpp>
 
+#include "base/backoff.hpp"
 #include "base/text.hpp"
 #include "base/uuid.hpp"
 #include "engine/in_transaction.hpp"
@@ -12,9 +13,11 @@
 namespace pawl::engine {
 namespace {
 
-// A run whose journal no process here can execute is offered again after this long, then longer.
-constexpr Duration first_put_off = std::chrono::seconds{1};
-constexpr Duration longest_put_off = std::chrono::minutes{1};
+// A run that no process here can go on with is offered again after this long, then longer.
+constexpr Policy while_code_is_replaced{
+    .base = std::chrono::seconds{1}, .cap = std::chrono::minutes{1}, .jitter = 0};
+constexpr Policy after_failure{
+    .base = std::chrono::milliseconds{200}, .cap = std::chrono::minutes{1}, .jitter = 0.5};
 
 Uuid random_seed(base::Random& random) {
     Uuid seed;
@@ -126,7 +129,7 @@ store::Commit Runs::start_commit(const Starting& starting) {
     commit.envelope = starting.envelope;
     auto& append = commit.append.emplace();
     append.instance = {function.name, starting.id};
-    append.events.push_back(entry(records::Started::tag, json::encode(started)));
+    append.events.push_back(entry(records::Started::tag, json::encode_enveloped(started)));
     for (auto event : starting.copied) {
         event.id = fresh_id();
         append.events.push_back(std::move(event));
@@ -271,16 +274,35 @@ std::vector<std::shared_ptr<void>> Runs::prepare(const std::vector<store::Item>&
         waiters_.began(item.instance);
     }
     std::vector<store::Loaded> loaded;
+    std::vector<std::shared_ptr<void>> out;
     try {
         loaded = parts_.store.load(wanted);
+    } catch (const Error& e) {
+        if (!e.retryable()) {
+            for (const auto& one : wanted) out.push_back(prepared_alone(one));
+            return out;
+        }
+        for (const auto& item : items) waiters_.left(item.instance);
+        throw;
     } catch (...) {
         for (const auto& item : items) waiters_.left(item.instance);
         throw;
     }
-    std::vector<std::shared_ptr<void>> out;
     for (std::size_t i = 0; i < items.size(); ++i)
         out.push_back(prepared(items[i].instance, loaded[i]));
     return out;
+}
+
+// One of them can't be read. The others need not wait for it.
+std::shared_ptr<Runs::Prepared> Runs::prepared_alone(const store::LoadRequest& wanted) {
+    try {
+        return prepared(wanted.instance, parts_.store.load({&wanted, 1}).front());
+    } catch (const Error& e) {
+        auto unreadable = std::make_shared<Prepared>();
+        unreadable->error = fmt::format("run \"{}\" of \"{}\" can't be read: {}",
+                                        wanted.instance.id, wanted.instance.type, e.what());
+        return unreadable;
+    }
 }
 
 void Runs::execute(const HeldPtr& held) {
@@ -320,11 +342,7 @@ void Runs::perform(const HeldPtr& held) {
         run_function(held, *prepared);
     } catch (const std::exception& e) {
         // Of the engine itself: the store can't be read, perhaps. The run is as it was.
-        log(LogLevel::warning,
-            fmt::format("run \"{}\" of \"{}\" is given back: {}", held->item.instance.id,
-                        held->item.instance.type, e.what()));
-        waiters_.left(held->item.instance);
-        parts_.dispatcher.give_back({held});
+        try_later(held, e.what());
     }
 }
 
@@ -353,7 +371,6 @@ void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
                             .outgoing = {.payload_limit = options_.payload_limit,
                                          .fresh_id = [this] { return fresh_id(); }},
                             .at_point = options_.at_point,
-                            .log = options_.log,
                             .stop = held->stop.get_token()},
                            writer,
                            item};
@@ -389,7 +406,7 @@ void Runs::conclude(const HeldPtr& held, RunExecution& execution, RunWriter& wri
                 try {
                     if (finish(held, execution, writer, finished, RunStatus::succeeded)) return;
                 } catch (const Error& e) {
-                    if (e.code() != Code::invalid) throw;
+                    if (e.code() != Code::invalid && e.code() != Code::codec) throw;
                     error = e.what();  // what can't be written can't be had by trying again
                     result.reset();
                 }
@@ -417,6 +434,8 @@ void Runs::conclude(const HeldPtr& held, RunExecution& execution, RunWriter& wri
     } catch (const Unwinding&) {
     }
     if (execution.flow() == Flow::mismatched) return put_off(held, execution.mismatch());
+    if (execution.flow() == Flow::lost && !execution.failure().empty())
+        return try_later(held, execution.failure());
     waiters_.left(name);
     if (execution.flow() == Flow::suspended) {
         parts_.dispatcher.done(held);
@@ -446,14 +465,29 @@ bool Runs::finish(const HeldPtr& held, RunExecution& execution, RunWriter& write
 
 void Runs::put_off(const HeldPtr& held, const std::string& why) {
     log(LogLevel::error, why);
+    offer_again(held, why,
+                base::backoff(while_code_is_replaced, held->item.attempts, parts_.random));
+}
+
+// What has failed now may fail again at once. A process that stops leaves it to the others.
+void Runs::try_later(const HeldPtr& held, const std::string& why) {
+    const auto pause = base::backoff(after_failure, held->item.attempts, parts_.random);
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(pause);
+    log(LogLevel::warning,
+        fmt::format("run \"{}\" of \"{}\" failed in the engine, retrying in {} ms: {}",
+                    held->item.instance.id, held->item.instance.type, milliseconds.count(), why));
+    if (!is_stopping()) return offer_again(held, why, pause);
     waiters_.left(held->item.instance);
-    const int tries = std::min(held->item.attempts, 7);  // by then the longest is reached
-    parts_.dispatcher.settle(
-        held, {.item = held->item.id,
-               .fence = held->item.fence,
-               .verdict = store::Verdict::retry,
-               .retry_after = std::min(first_put_off * (1 << tries) / 2, longest_put_off),
-               .reason = why});
+    parts_.dispatcher.give_back({held});
+}
+
+void Runs::offer_again(const HeldPtr& held, const std::string& why, Duration pause) {
+    waiters_.left(held->item.instance);
+    parts_.dispatcher.settle(held, {.item = held->item.id,
+                                    .fence = held->item.fence,
+                                    .verdict = store::Verdict::retry,
+                                    .retry_after = pause,
+                                    .reason = base::readable(why)});
 }
 
 }  // namespace pawl::engine

@@ -129,6 +129,7 @@ private:
     store::Commit start_commit(const Starting& starting);
     static std::shared_ptr<Prepared> prepared(const store::InstanceName& name,
                                               const store::Loaded& loaded);
+    std::shared_ptr<Prepared> prepared_alone(const store::LoadRequest& wanted);
     void perform(const HeldPtr& held);
     void run_function(const HeldPtr& held, Prepared& prepared);
     void conclude(const HeldPtr& held, RunExecution& execution, RunWriter& writer,
@@ -139,6 +140,8 @@ private:
                           const std::optional<store::Settlement>& claim);
     void tell_of_stranger(const store::Item& parent, const NewChild& child);
     void put_off(const HeldPtr& held, const std::string& why);
+    void try_later(const HeldPtr& held, const std::string& why);
+    void offer_again(const HeldPtr& held, const std::string& why, Duration pause);
     void say_that_mail_was_left(const store::InstanceName& run);
     void log(LogLevel level, const std::string& text) const {
         if (options_.log) options_.log(level, text);

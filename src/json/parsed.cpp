@@ -19,12 +19,12 @@ using simdjson::internal::tape_type;
 constexpr std::size_t largest_kept = std::size_t{1} << 20;
 constexpr std::size_t smallest_capacity = 1024;
 
-const char* describe(simdjson::error_code error) {
+std::string describe(simdjson::error_code error, int levels) {
     switch (error) {
         case simdjson::EMPTY:
             return "it is empty";
         case simdjson::DEPTH_ERROR:
-            return "it is nested deeper than 64";
+            return fmt::format("it is nested deeper than {}", levels);
         case simdjson::NUMBER_ERROR:
             return "a number is malformed, too large, or an integer of more than 64 bits";
         case simdjson::UTF8_ERROR:
@@ -41,16 +41,20 @@ const char* describe(simdjson::error_code error) {
             return simdjson::error_message(error);
     }
 }
-static_assert(deepest == 64, "describe() says so");
 
 // The parsers of a thread that are not in use. More than one: a Codec may decode inside a decode.
 class Pool {
 public:
     ~Pool() { gone = true; }
 
-    std::unique_ptr<Parsed> take() {
-        if (count_ == 0) return std::make_unique<Parsed>();
-        return std::move(idle_[--count_]);
+    std::unique_ptr<Parsed> take(int levels) {
+        for (auto at = count_; at-- > 0;) {
+            if (idle_[at]->levels != levels) continue;
+            auto parsed = std::move(idle_[at]);
+            idle_[at] = std::move(idle_[--count_]);
+            return parsed;
+        }
+        return std::make_unique<Parsed>(levels);
     }
     void put(std::unique_ptr<Parsed> parsed) {
         if (count_ < idle_.size() && parsed->capacity <= largest_kept)
@@ -73,8 +77,8 @@ Pool& pool() {
 
 }  // namespace
 
-std::unique_ptr<Parsed> borrow_parsed() {
-    return Pool::gone ? std::make_unique<Parsed>() : pool().take();
+std::unique_ptr<Parsed> borrow_parsed(int levels) {
+    return Pool::gone ? std::make_unique<Parsed>(levels) : pool().take(levels);
 }
 
 void give_back(std::unique_ptr<Parsed> parsed) {
@@ -85,9 +89,10 @@ void Parsed::parse(std::string_view text) {
     if (capacity < text.size() || capacity == 0) {
         capacity = std::max({text.size(), smallest_capacity, std::min(capacity * 2, largest_kept)});
         source = std::make_unique<char[]>(capacity + simdjson::SIMDJSON_PADDING);
-        if (const auto error = parser.allocate(capacity, deepest); error != simdjson::SUCCESS)
+        const auto depth = static_cast<std::size_t>(levels);
+        if (const auto error = parser.allocate(capacity, depth); error != simdjson::SUCCESS)
             throw Error{Code::codec, fmt::format("$: a text of {} bytes can't be parsed: {}",
-                                                 text.size(), describe(error))};
+                                                 text.size(), describe(error, levels))};
     }
     size = text.size();
     mark_ = Mark{};
@@ -95,7 +100,7 @@ void Parsed::parse(std::string_view text) {
     const auto error = parser.parse(source.get(), size, false).error();
     if (error != simdjson::SUCCESS)
         throw Error{Code::codec, fmt::format("$: not valid JSON: {}; the text begins with {}",
-                                             describe(error), quoted_excerpt(text))};
+                                             describe(error, levels), quoted_excerpt(text))};
 }
 
 // Each element of the tape is one structural character of the text, apart from commas and colons;

@@ -16,6 +16,9 @@ struct Parsed {
     std::size_t capacity = 0;
     std::size_t size = 0;
     Strictness strictness = Strictness::lenient;
+    int levels;  ///< objects and arrays inside each other, at most
+
+    explicit Parsed(int most_levels) : levels(most_levels) {}
 
     /// Replaces what was parsed before. Throws pawl::Error (codec).
     void parse(std::string_view text);
@@ -43,7 +46,7 @@ private:
 };
 
 /// The one that this thread parsed with last, or a new one: its buffers are already there.
-std::unique_ptr<Parsed> borrow_parsed();
+std::unique_ptr<Parsed> borrow_parsed(int levels);
 void give_back(std::unique_ptr<Parsed> parsed);
 
 }  // namespace pawl::inline v0::json

@@ -204,7 +204,8 @@ std::optional<Value> Fields::find(std::string_view name) {
     return std::nullopt;
 }
 
-Document::Document(std::string_view text, Strictness strictness) : parsed_(borrow_parsed()) {
+Document::Document(std::string_view text, Strictness strictness, int levels)
+    : parsed_(borrow_parsed(levels)) {
     try {
         parsed_->parse(text);
         parsed_->strictness = strictness;

@@ -67,7 +67,7 @@ int depth_of(std::string_view json) {
 }  // namespace
 
 void Writer::open(char bracket) {
-    if (depth_ == deepest) fail(fmt::format("nested deeper than {}", deepest));
+    if (depth_ == levels_) fail(fmt::format("nested deeper than {}", levels_));
     separate();
     ++depth_;
     out_ += bracket;
@@ -168,11 +168,11 @@ void Writer::bytes(const std::byte* data, std::size_t size) {
 void Writer::raw(std::string_view json) {
     separate();
     try {
-        const Document checked{json};
+        const Document checked{json, Strictness::lenient, levels_};
     } catch (const Error& e) {
         fail(fmt::format("raw text {}", e.what()));
     }
-    if (depth_ + depth_of(json) > deepest) fail(fmt::format("nested deeper than {}", deepest));
+    if (depth_ + depth_of(json) > levels_) fail(fmt::format("nested deeper than {}", levels_));
     out_ += json;
     comma_ = true;
 }

@@ -1,4 +1,6 @@
 // What is done to runs from outside: started twice, cancelled, paused, terminated, restarted.
+#include "base/points.hpp"
+#include "crash/place.hpp"
 #include "engine/fixture.hpp"
 
 namespace pawl::engine_test {
@@ -458,6 +460,115 @@ TEST_P(Runs, AreListedByTypeAndStatus) {
     EXPECT_THAT(ids(function.runs({.statuses = {RunStatus::suspended, RunStatus::succeeded}})),
                 ElementsAre("good"));
     EXPECT_THAT(ids(other.runs({.statuses = {RunStatus::succeeded}})), ElementsAre("other"));
+}
+
+TEST_P(Runs, TakeAndReturnValuesAsDeepAsJsonMayBe) {
+    const json::Raw deepest{std::string(64, '[') + std::string(64, ']')};
+    int executions = 0;
+    auto child = engine->add("child", [&](Context& ctx, const json::Raw& in) {
+        // One that is executed again and again would be seen here, and not as a test that hangs.
+        if (++executions > 3) throw std::runtime_error("again and again");
+        return ctx.step("s", [&] { return in; });
+    });
+    auto parent = engine->add("parent", [&](Context& ctx) {
+        const auto signal = ctx.wait<json::Raw>("signal");
+        ctx.set("value", signal);
+        return ctx.call(child, "c", signal);
+    });
+    auto run = parent.start("p");
+    engine->run_until_idle();
+    run.signal("signal", deepest);
+    engine->run_until_idle();
+    EXPECT_EQ(executions, 1);
+    ASSERT_TRUE(run.result(0s));
+    EXPECT_EQ(run.result(0s)->text, deepest.text);
+    EXPECT_EQ(run.value<json::Raw>("value")->text, deepest.text);
+    EXPECT_EQ(child.run("c").steps().front().result, deepest.text);
+    EXPECT_THAT(error_of([&] { child.start("deeper", {"[" + deepest.text + "]"}); }).what(),
+                HasSubstr("nested deeper than 64"));
+    std::string exported;
+    EXPECT_NO_THROW(exported = run.export_journal());
+    EXPECT_THAT(exported, HasSubstr(deepest.text));
+}
+
+class SharedRuns : public SharedEngineTest {
+protected:
+    /// Fails the next group of Commits, once it is armed.
+    std::unique_ptr<Engine> open_failing() {
+        auto o = options();
+        o.test.at_point = [this](std::string_view point) {
+            if (point != base::points::group_begun) return;
+            ++groups;
+            if (fails_always || std::exchange(fails_once, false))
+                throw Error{Code::corrupt, "the test says so"};
+        };
+        return open(o);
+    }
+    bool fails_once = false;
+    bool fails_always = false;
+    int groups = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedRuns, shared_stores(), name_of);
+
+TEST_P(SharedRuns, WaitLongerAndLongerAfterFailuresOfTheEngine) {
+    auto engine = open_failing();
+    constexpr int failures = 8;
+    int executions = 0;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ++executions;
+        ctx.step("one", [&] { fails_once = executions <= failures; });
+        return ctx.step("two", [] { return 2; });
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    for (int i = 1; i < failures; ++i) {
+        EXPECT_EQ(executions, i) << "it was due at once";
+        advance(*engine, 1min);
+    }
+    advance(*engine, 10s);
+    EXPECT_EQ(executions, failures) << "the wait does not grow";
+    advance(*engine, 1min);
+    EXPECT_EQ(executions, failures + 1);
+    EXPECT_EQ(run.result(0s), 2);
+}
+
+TEST_P(SharedRuns, AreNotGivenBackMoreAndMoreOftenWhenTheStoreTakesNoWord) {
+    auto engine = open_failing();
+    int bodies = 0;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("one", [&] { fails_always = ++bodies == 1; });
+        return ctx.step("two", [] { return 2; });
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    groups = 0;
+    for (int i = 0; i < 600; ++i) advance(*engine, 100ms);
+    EXPECT_LT(groups, 20) << "in a minute";
+    fails_always = false;
+    advance(*engine, 1min);
+    advance(*engine, 1min);
+    EXPECT_EQ(run.result(0s), 2);
+}
+
+TEST_P(SharedRuns, ThatCanNotBeReadKeepNoOthersWaiting) {
+    int executions = 0;
+    const auto shape = [&](Context& ctx) {
+        ++executions;
+        ctx.sleep(1h);
+    };
+    auto engine = open();
+    auto function = engine->add("f", shape);
+    function.start("unreadable");
+    function.start("good");
+    engine->run_until_idle();
+    place().run(
+        "UPDATE pawl_event SET name = 99999 WHERE instance = "
+        "(SELECT ref FROM (SELECT min(ref) AS ref FROM pawl_instance) one)");
+    executions = 0;
+    advance(*engine, 1h);
+    EXPECT_TRUE(function.run("good").result(0s));
+    EXPECT_EQ(executions, 1);
+    EXPECT_THAT(engine->pending({.type = "f"}).front().last_error, HasSubstr("can't be read"));
 }
 
 }  // namespace

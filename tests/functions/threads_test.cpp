@@ -465,31 +465,25 @@ TEST_P(SharedThreads, HearOfARunThatIsTerminatedElsewhereWhileItsBodyHangsHere) 
 }
 
 TEST_P(SharedThreads, ExecuteARunWhoseClaimCouldNotBeGivenBackAtOnce) {
-    std::atomic<bool> commit_fails{false};
-    std::atomic<int> releases_fail{0};
+    std::atomic<int> commits_fail{0};
     Options failing;
     failing.test.at_point = [&](std::string_view point) {
-        if (point == base::points::group_begun && commit_fails.exchange(false))
-            throw Error{Code::corrupt, "for once"};
-        if (point == base::points::release_before && releases_fail > 0) {
-            --releases_fail;
-            throw Error{Code::unavailable, "not now"};
-        }
+        if (point != base::points::group_begun || commits_fail == 0) return;
+        --commits_fail;
+        throw Error{Code::corrupt, "not now"};
     };
     auto engine = open(failing);
     std::atomic<int> bodies{0};
     auto function = engine->add("f", [&](Context& ctx) {
         ctx.step("one", [&] {
-            if (++bodies > 1) return;
-            releases_fail = 2;
-            commit_fails = true;
+            if (++bodies == 1) commits_fail = 3;  // the step, and twice the word on the run
         });
         return ctx.step("two", [] { return 2; });
     });
     engine->start();
     EXPECT_EQ(function.start("r").result(patience), 2);
     EXPECT_EQ(bodies, 2);
-    EXPECT_EQ(releases_fail, 0);
+    EXPECT_EQ(commits_fail, 0);
     EXPECT_TRUE(engine->stop());
 }
 

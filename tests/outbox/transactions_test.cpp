@@ -1,6 +1,7 @@
 // The user's own rows, messages to others and inputs to workflows: one commit.
 #include <pawl/pawl.hpp>
 
+#include "base/points.hpp"
 #include "crash/place.hpp"
 #include "engine/fixture.hpp"
 #include "engine/workflows.hpp"
@@ -179,6 +180,28 @@ TEST_P(OwnTransactions, RefuseToWaitForTheEngine) {
     EXPECT_EQ(error_of([&] { engine->publish("ledger", Transferred{}); }).code(), Code::misuse);
     EXPECT_EQ(error_of([&] { (void)engine->begin(); }).code(), Code::misuse);
     EXPECT_EQ(error_of([&] { counters.post("c", Counter::Add{1}); }).code(), Code::misuse);
+}
+
+// What is in doubt once may be again: the partition is not taken anew and delivered at once.
+TEST_P(OwnTransactions, AreFollowedByABackoffWhenTheirCommitIsInDoubt) {
+    bool is_lost = false;
+    auto o = options();
+    o.test.at_point = [&](std::string_view point) {
+        if (point == base::points::group_committed && std::exchange(is_lost, false))
+            throw store::sql::LostConnection{Code::unavailable, "the test cut it"};
+    };
+    const auto consumer = open(o);
+    consumer->subscribe("ledger", [&](Transaction&, const Transferred& t) {
+        seen.push_back(t.cents);
+        is_lost = true;
+    });
+    for (const int cents : {1, 2, 3}) {
+        consumer->publish("ledger", Transferred{"ada", cents}, {.key = "ada"});
+        consumer->run_until_idle();
+    }
+    EXPECT_THAT(seen, ElementsAre(1));
+    advance(*consumer, 1h);
+    EXPECT_THAT(seen, ElementsAre(1, 2, 3)) << "each was committed, and is delivered once";
 }
 
 class Posting : public EngineTest {

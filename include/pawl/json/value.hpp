@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <pawl/export.hpp>
+#include <pawl/json/writer.hpp>
 #include <string>
 #include <string_view>
 
@@ -159,9 +160,10 @@ private:
 class PAWL_API Document {
 public:
     /// Copies `text`. Throws pawl::Error (codec) unless it is one JSON value in UTF-8, no deeper
-    /// than `deepest`, with nothing after it and integers of at most 64 bits. Throws as well if it
+    /// than `levels`, with nothing after it and integers of at most 64 bits. Throws as well if it
     /// is not `lenient` and an object has two equal keys: then the error names the second one.
-    explicit Document(std::string_view text, Strictness strictness = Strictness::lenient);
+    explicit Document(std::string_view text, Strictness strictness = Strictness::lenient,
+                      int levels = deepest);
     ~Document();
     Document(Document&&) noexcept;
     Document& operator=(Document&&) = delete;

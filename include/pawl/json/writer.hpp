@@ -16,8 +16,10 @@ inline constexpr int deepest = 64;
 /// place for what JSON can't hold; what was appended until then stays. Not thread-safe.
 class PAWL_API Writer {
 public:
-    /// Appends to `out`, which must outlive the writer.
-    explicit Writer(std::string& out) : out_(out), start_(out.size()) {}
+    /// Appends to `out`, which must outlive the writer. `levels`: objects and arrays inside each
+    /// other, at most.
+    explicit Writer(std::string& out, int levels = deepest)
+        : out_(out), start_(out.size()), levels_(levels) {}
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
@@ -65,6 +67,7 @@ private:
 
     std::string& out_;
     std::size_t start_;
+    int levels_;
     int depth_ = 0;
     bool comma_ = false;
 };
