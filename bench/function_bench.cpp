@@ -193,7 +193,7 @@ void replay(const Settings& settings) {
         auto function = engine.add("f", shape);
         engine.start();
         function.start("r");
-        wait_until([&] { return function.run("r").status() == RunStatus::suspended; });
+        wait_until([&] { return function.run("r").status() == RunStatus::waiting; });
     }
     Engine engine{place->url()};
     auto function = engine.add("f", shape);

@@ -117,7 +117,7 @@ void people_are_waited_for() {
     auto approvals = fixture.engine().add("approve", approve);
     auto run = approvals.start("r-1", Request{"a chair", 9900});
     fixture.advance(48h);
-    REQUIRE(run.status() == pawl::RunStatus::suspended);  // no thread waits
+    REQUIRE(run.status() == pawl::RunStatus::waiting);  // no thread waits
     REQUIRE(run.value<std::string>("waits for") == "director");
 
     run.signal("answer", Answer{true, "eve"});  // from any process; durable when it returns
@@ -217,7 +217,7 @@ void functions_are_tested() {
 
     fixture.run_until_idle();  // up to the sleep
     REQUIRE(run.steps().size() == 1 && run.steps()[0].finished);
-    REQUIRE(run.status() == pawl::RunStatus::suspended);
+    REQUIRE(run.status() == pawl::RunStatus::waiting);
 
     fixture.advance(72h);  // it waits for the signal now
     run.signal("confirmed", true);

@@ -40,15 +40,18 @@ struct StartOptions {
     Duration timeout = std::chrono::seconds{30};
 };
 
-/// What a run is doing, as of its last commit. The numbers are stored and never change.
+/// What a run is doing. The numbers are stored and never change.
 enum class RunStatus : std::uint8_t {
-    running = 1,
-    suspended = 2,  ///< it sleeps or waits, and holds no thread
-    paused = 3,
-    succeeded = 4,
-    failed = 5,
-    cancelled = 6,
-    terminated = 7,
+    pending = 1,  ///< started; no process has claimed it yet
+    running = 2,  ///< a process executes it, or will as soon as one has room
+    waiting = 3,  ///< for a time, a signal or a child; it holds no thread
+    retrying =
+        4,  ///< an attempt at a step, or at the run itself, failed; the next one is due later
+    paused = 5,
+    succeeded = 6,
+    failed = 7,
+    cancelled = 8,
+    terminated = 9,
 };
 
 /// Whether it is over.
@@ -72,9 +75,15 @@ private:
 struct RunSummary {
     std::string type;
     std::string id;
-    RunStatus status = RunStatus::running;
+    RunStatus status = RunStatus::pending;
     std::int64_t entries = 0;  ///< in its journal
     std::string tenant;
+    /// Why it has failed, was cancelled or terminated; of one that is tried again, why that is.
+    std::string last_error;
+    /// How often it, or the step that it tries again, was begun; 0 while it waits.
+    int attempt = 0;
+    std::optional<Time> next_at;  ///< when it goes on by itself; absent: now, on a signal, or never
+    std::string held_by;          ///< the process that executes it, "host:pid"; empty: none does
     Time started_at{};
     Time updated_at{};
     std::optional<Time> finished_at;

@@ -56,16 +56,16 @@ struct JournalEntry {
     Time at{};
 };
 
-enum class WorkKind : std::uint8_t { effect, timer };
+enum class WorkKind : std::uint8_t { effect, timer, run };
 
-/// An effect or timer that is not done yet.
+/// An effect, a timer or a run of a durable function that is not done yet.
 struct PendingWork {
     std::int64_t item = 0;
     WorkKind kind = WorkKind::effect;
     std::string type;
     std::string id;
-    std::string name;  ///< tag of the effect, or of the timer's input
-    std::string key;   ///< of the timer, or the idempotency key of the effect
+    std::string name;  ///< tag of the effect, or of the timer's input; version of the function
+    std::string key;   ///< of the timer, or the idempotency key of the effect; none of a run
     std::string payload;
     int attempts = 0;
     std::string last_error;

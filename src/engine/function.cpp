@@ -11,6 +11,7 @@
 #include "engine/core.hpp"
 #include "engine/impl.hpp"
 #include "engine/replaying.hpp"
+#include "engine/run_summaries.hpp"
 
 namespace pawl::inline v0 {
 
@@ -110,26 +111,10 @@ std::string RunHandle::start_and_wait(Engine& engine, Start start) {
 }
 
 RunList RunHandle::list(Engine& engine, const RunQuery& query) {
-    store::InstanceFilter filter{.type = query.type,
-                                 .id_prefix = query.id_prefix,
-                                 .tenant = query.tenant,
-                                 .created_from = query.started_from,
-                                 .created_before = query.started_before,
-                                 .cursor = query.cursor,
-                                 .limit = query.limit};
-    for (const auto status : query.statuses)
-        filter.statuses.push_back(static_cast<std::int32_t>(status));
-    auto page = engine.impl_->store().instances(filter);
+    auto page = engine.impl_->store().instances(filter_of(query));
     RunList list{.runs = {}, .next = std::move(page.next)};
-    for (auto& row : page.rows)
-        list.runs.push_back({.type = std::move(row.name.type),
-                             .id = std::move(row.name.id),
-                             .status = static_cast<RunStatus>(row.status),
-                             .entries = row.version,
-                             .tenant = std::move(row.tenant),
-                             .started_at = row.created_at,
-                             .updated_at = row.updated_at,
-                             .finished_at = row.finished_at});
+    for (const auto& row : page.rows) list.runs.push_back(summary_of(row));
+    add_errors(engine.impl_->store(), list.runs);
     return list;
 }
 
@@ -186,7 +171,12 @@ RunStatus RunHandle::status() const {
     const store::InstanceName name{type_, id_};
     const auto tail = std::move(engine_->impl_->store().tails({&name, 1}).front());
     if (!tail.row) fail_unknown(type_, id_);
-    return static_cast<RunStatus>(tail.row->status);
+    const auto stored = static_cast<RunStatus>(tail.row->status);
+    if (finished(stored)) return stored;
+    const auto items = engine_->impl_->store().items(
+        {.kind = store::ItemKind::run, .type = type_, .id = id_, .limit = 1});
+    if (items.empty()) return stored;
+    return shown_status(stored, items.front().session != 0, !items.front().last_error.empty());
 }
 
 std::optional<std::string> RunHandle::value(std::string_view key, Duration timeout) const {

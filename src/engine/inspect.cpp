@@ -12,12 +12,28 @@ namespace pawl::inline v0 {
 namespace {
 
 WorkKind kind_of(store::ItemKind kind) {
-    return kind == store::ItemKind::effect ? WorkKind::effect : WorkKind::timer;
+    switch (kind) {
+        case store::ItemKind::effect:
+            return WorkKind::effect;
+        case store::ItemKind::timer:
+            return WorkKind::timer;
+        case store::ItemKind::run:
+            break;
+    }
+    return WorkKind::run;
 }
 
 std::optional<store::ItemKind> kind_of(std::optional<WorkKind> kind) {
     if (!kind) return std::nullopt;
-    return *kind == WorkKind::effect ? store::ItemKind::effect : store::ItemKind::timer;
+    switch (*kind) {
+        case WorkKind::effect:
+            return store::ItemKind::effect;
+        case WorkKind::timer:
+            return store::ItemKind::timer;
+        case WorkKind::run:
+            break;
+    }
+    return store::ItemKind::run;
 }
 
 void require_type_with_id(const std::string& type, const std::string& id) {

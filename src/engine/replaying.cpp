@@ -96,7 +96,8 @@ std::string replayed(detail::FunctionModel& model, Recorded run) {
                       .warn = [](const std::string&) {}},
                      run.item,
                      std::move(run.journal),
-                     0};
+                     0,
+                     static_cast<std::int32_t>(RunStatus::running)};
     RunExecution execution{{.store = *store,
                             .random = *random,
                             .stops = stops,

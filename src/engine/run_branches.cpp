@@ -188,8 +188,10 @@ void RunExecution::suspend_until(const Waits& waits, detail::Gathering how, std:
     store::Wake wake;
     std::int64_t children = 0;
     bool signals = false;
+    bool retries = false;
     for (const auto& wait : waits) {
         if (wait.state != Waiting::State::waiting) continue;
+        retries = retries || wait.branch.kind == Branch::Kind::step;
         if (wait.due) wake.at = std::min(wake.at.value_or(*wait.due), *wait.due);
         children += wait.branch.kind == Branch::Kind::call ? 1 : 0;
         signals = signals || wait.branch.kind == Branch::Kind::wait;
@@ -199,7 +201,7 @@ void RunExecution::suspend_until(const Waits& waits, detail::Gathering how, std:
         const auto portion = static_cast<std::int64_t>((at_once + 1) / 2);
         wake.mail = at_once > 0 ? std::min(children, std::max<std::int64_t>(portion, 1)) : children;
     }
-    const auto written = writer_.suspend(wake, RunStatus::suspended);
+    const auto written = writer_.suspend(wake, retries ? RunStatus::retrying : RunStatus::waiting);
     if (written == RunWriter::Written::mail) return;
     leave(written);
 }

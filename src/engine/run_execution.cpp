@@ -128,7 +128,7 @@ void RunExecution::boundary() {
     }
     if (journal.cancel_requested() && !compensating_) unwind(Flow::cancelled);
     if (!parts_.surroundings.is_stopping() && !parts_.stop.stop_requested()) return;
-    const auto written = writer_.suspend({.at = parts_.store.now()}, RunStatus::suspended);
+    const auto written = writer_.suspend({.at = parts_.store.now()}, RunStatus::running);
     if (written == RunWriter::Written::mail) return boundary();
     leave(written);
 }

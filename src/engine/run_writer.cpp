@@ -102,7 +102,7 @@ ParentIs without_run(store::Store& store, const store::InstanceName& parent) {
 }
 
 RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal,
-                     store::Version version)
+                     store::Version version, std::int32_t status)
     : parts_(std::move(parts)),
       instance_(item.instance),
       item_(item.id),
@@ -110,6 +110,7 @@ RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal,
       envelope_(item.envelope),
       journal_(std::move(journal)),
       version_(version),
+      status_(status),
       was_lost_(item.losses > 0),
       failed_before_(!item.born_claimed) {
     if (item.mail > 0) {
@@ -162,9 +163,14 @@ store::Settlement RunWriter::word_of(store::Settlement word) const {
 
 store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
     store::Commit commit;
+    const bool is_suspended = word.verdict == store::Verdict::suspend;
     commit.settlements.push_back(word_of(std::move(word)));
     commit.envelope = envelope_;
-    if (!pending_.empty()) append_to(commit, status);
+    if (!pending_.empty()) {
+        append_to(commit, status);
+    } else if (is_suspended && static_cast<std::int32_t>(status) != status_) {
+        append_to(commit, status).taken.clear();  // it has no entry that holds the mail
+    }
     return commit;
 }
 
@@ -199,8 +205,10 @@ RunWriter::Written RunWriter::note(const store::Answer& answer, store::Commit& c
     if (answer.fate != store::Fate::committed) take_back(commit);
     switch (answer.fate) {
         case store::Fate::committed:
-            if (commit.append)
+            if (commit.append) {
                 version_ += static_cast<store::Version>(commit.append->events.size());
+                status_ = commit.append->status;
+            }
             taken_.clear();
             must_write_ = false;
             if (answer.mail > seen_mail_) read_mail_later(answer.mail);
@@ -322,7 +330,10 @@ void RunWriter::read_mail() {
         auto commit = commit_of({.verdict = store::Verdict::hold}, RunStatus::running);
         const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
         if (answer.fate != store::Fate::committed) return take_back(commit);  // the next says why
-        if (commit.append) version_ += static_cast<store::Version>(commit.append->events.size());
+        if (commit.append) {
+            version_ += static_cast<store::Version>(commit.append->events.size());
+            status_ = commit.append->status;
+        }
         taken_.clear();
         must_write_ = false;
         seen_mail_ = answer.mail;

@@ -49,7 +49,9 @@ public:
         std::function<bool()> is_held;  ///< whether the claim may still be ours
         std::function<void(const std::string&)> warn;
     };
-    RunWriter(Parts parts, const store::Item& item, RunJournal journal, store::Version version);
+    /// `status`: that of the instance as it is stored.
+    RunWriter(Parts parts, const store::Item& item, RunJournal journal, store::Version version,
+              std::int32_t status);
 
     const RunJournal& journal() const { return journal_; }
     store::Version version() const { return version_; }
@@ -123,6 +125,7 @@ private:
     const store::Envelope envelope_;
     RunJournal journal_;
     store::Version version_;
+    std::int32_t status_;
     std::int64_t seen_mail_ = 0;
     bool was_lost_;  ///< with a process, since it got further last
     const bool failed_before_;

@@ -33,10 +33,14 @@ Uuid random_seed(base::Random& random) {
 
 const char* name(RunStatus status) {
     switch (status) {
+        case RunStatus::pending:
+            return "pending";
         case RunStatus::running:
             return "running";
-        case RunStatus::suspended:
-            return "suspended";
+        case RunStatus::waiting:
+            return "waiting";
+        case RunStatus::retrying:
+            return "retrying";
         case RunStatus::paused:
             return "paused";
         case RunStatus::succeeded:
@@ -91,6 +95,7 @@ private:
         auto prepared = std::make_shared<Prepared>();
         for (const auto& event : append.events) prepared->journal.fold(event);
         prepared->version = answer.version;
+        prepared->status = append.status;
         if (start_->lends) prepared->lender = start_;
         runs_.waiters_.began(append.instance);
         runs_.parts_.dispatcher.launch(std::move(item), std::move(prepared));
@@ -134,7 +139,7 @@ store::Commit Runs::start_commit(const Starting& starting) {
         event.id = fresh_id();
         append.events.push_back(std::move(event));
     }
-    append.status = static_cast<std::int32_t>(RunStatus::running);
+    append.status = static_cast<std::int32_t>(RunStatus::pending);
     auto& put = append.puts.emplace_back();
     put.kind = store::ItemKind::run;
     put.name = std::to_string(function.options.version);
@@ -257,6 +262,7 @@ std::shared_ptr<Runs::Prepared> Runs::prepared(const store::InstanceName& name,
         return prepared;
     }
     prepared->version = loaded.row->version;
+    prepared->status = loaded.row->status;
     prepared->finished = loaded.row->finished_at.has_value();
     try {
         for (const auto& event : loaded.events) prepared->journal.fold(event);
@@ -361,7 +367,8 @@ void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
                       .warn = [this](const std::string& s) { log(LogLevel::warning, s); }},
                      item,
                      std::move(prepared.journal),
-                     prepared.version};
+                     prepared.version,
+                     prepared.status};
     RunExecution execution{{.store = parts_.store,
                             .random = parts_.random,
                             .stops = stops_,

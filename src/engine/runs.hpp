@@ -116,6 +116,7 @@ private:
     struct Prepared {
         RunJournal journal;
         store::Version version = 0;
+        std::int32_t status = 0;
         bool finished = false;
         std::string error;              ///< the journal can't be read
         std::shared_ptr<Start> lender;  ///< whoever waits for it executes it

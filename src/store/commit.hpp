@@ -67,7 +67,8 @@ struct Settlement {
 struct Append {
     InstanceName instance;
     /// The version this was decided on. 0: the instance must not exist, and is created if there are
-    /// events. Without events the Commit only confirms that this version is current.
+    /// events. Without events the Commit confirms that this version is current, and changes the
+    /// status of an instance that is there, if it names one; nothing else.
     Version expected = 0;
     std::vector<Event> events;
     std::string unique_key;            ///< taken for this instance until it is finished
@@ -113,6 +114,11 @@ struct Answer {
     Time at{};  ///< the store's time of the group
     std::exception_ptr error;
 };
+
+/// Whether it is without events, and does more than to confirm a version.
+inline bool changes_status(const Append& append) {
+    return append.events.empty() && append.expected != 0 && append.status != 0;
+}
 
 /// Or does nothing.
 inline bool only_publishes(const Commit& commit) {

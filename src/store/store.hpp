@@ -36,6 +36,10 @@ struct InstanceFilter {
     std::string tenant;
     std::optional<bool> finished;
     std::vector<std::int32_t> statuses;  ///< any of these; empty: all
+    /// Of instances whose run item is claimed, and of those where it waits because its last claim
+    /// failed: any of these instead.
+    std::optional<std::vector<std::int32_t>> statuses_if_claimed;
+    std::optional<std::vector<std::int32_t>> statuses_if_failed;
     std::optional<Time> created_from;
     std::optional<Time> created_before;
     std::string cursor;  ///< from the page before; empty at the first

@@ -78,10 +78,19 @@ struct Snapshot {
     Payload payload;
 };
 
-/// What an instance is, without its events.
 /// Statuses are numbers from 0 to this, so that a set of them is a word of bits.
 inline constexpr std::int32_t highest_status = 62;
 
+/// What the run item of an instance is doing.
+struct RunItem {
+    std::int32_t attempts = 0;   ///< claims since it was suspended last
+    std::optional<Time> due_at;  ///< absent while it is claimed
+    std::string last_error;      ///< of the last claim that failed
+    std::string owner;           ///< of the session that has claimed it
+    bool is_claimed = false;
+};
+
+/// What an instance is, without its events.
 struct InstanceRow {
     InstanceName name;
     Version version = 0;
@@ -91,6 +100,7 @@ struct InstanceRow {
     Time created_at{};
     Time updated_at{};
     std::optional<Time> finished_at;
+    std::optional<RunItem> run;  ///< in a list of instances alone, of those that have one
 };
 
 /// Sorts of claimable work. The numbers never change.

@@ -24,10 +24,15 @@ std::string text(const Event& e) {
     return fmt::format("{} {} {} {}", e.id.text(), e.name, static_cast<int>(e.kind),
                        e.payload.bytes);
 }
+std::string text(const RunItem& run) {
+    return fmt::format(" run attempts={} due={} error={} claimed={} owner={}", run.attempts,
+                       text(run.due_at), run.last_error, run.is_claimed, run.owner);
+}
 std::string text(const InstanceRow& row) {
     return fmt::format("{} v{} tenant={} unique={} status={} created={} updated={} finished={}",
                        text(row.name), row.version, row.tenant, row.unique_key, row.status,
-                       text(row.created_at), text(row.updated_at), text(row.finished_at));
+                       text(row.created_at), text(row.updated_at), text(row.finished_at)) +
+           (row.run ? text(*row.run) : "");
 }
 std::string text(const Subject& subject, const Item& item) {
     return fmt::format(

@@ -365,6 +365,10 @@ Operation Generator::page() {
     if (chance(40)) filter.finished = chance(50);
     for (std::int32_t status = 0; status < 4; ++status)
         if (chance(15)) filter.statuses.push_back(status);
+    // Of what was drawn already: what follows stays as it was for each seed.
+    const auto drawn = static_cast<std::int32_t>(filter.limit);
+    if (drawn % 2 == 0) filter.statuses_if_claimed = {{drawn % 4}};
+    if (drawn % 3 == 0) filter.statuses_if_failed = {{drawn % 4}};
     if (chance(20)) filter.created_from = clock_.now() - 1min;
     if (chance(20)) filter.created_before = clock_.now() - 5s;
     return {"page through the instances", [filter](Subject& subject) mutable {

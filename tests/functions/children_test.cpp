@@ -25,7 +25,7 @@ TEST_P(Children, GiveTheirResultToTheirParent) {
     });
     auto run = parent.start("p", 10);
     engine->run_until_idle();
-    EXPECT_EQ(run.status(), RunStatus::suspended);
+    EXPECT_EQ(run.status(), RunStatus::waiting);
     advance(*engine, 1h);
     advance(*engine, 1h);
     EXPECT_EQ(run.result(0s), 60);
@@ -101,13 +101,13 @@ TEST_P(Children, AreCancelledWithTheirParent) {
     });
     auto run = parent.start("p");
     engine->run_until_idle();
-    EXPECT_EQ(child.run("c-1").status(), RunStatus::suspended);
+    EXPECT_EQ(child.run("c-1").status(), RunStatus::waiting);
     run.cancel("enough");
     engine->run_until_idle();
     EXPECT_EQ(run.status(), RunStatus::cancelled);
     EXPECT_EQ(child.run("c-1").status(), RunStatus::cancelled);
     EXPECT_EQ(child.run("c-2").status(), RunStatus::cancelled);
-    EXPECT_EQ(child.run("spawned").status(), RunStatus::suspended);
+    EXPECT_EQ(child.run("spawned").status(), RunStatus::waiting);
 }
 
 TEST_P(Children, OfWhichAnyIsEnoughAreCancelled) {
@@ -214,7 +214,7 @@ TEST_P(SharedChildren, ThatEndWhileTheirParentIsADeadLetterAreHeardOfWhenItIsRet
         bury("parent", id);
         if (is_terminated) child.run("c").terminate("out of order");
         advance(*engine, 1h);
-        EXPECT_NE(child.run("c").status(), RunStatus::suspended);
+        EXPECT_NE(child.run("c").status(), RunStatus::waiting);
         EXPECT_FALSE(run.result(0s));
         EXPECT_EQ(engine->retry_dead_letters({}), 1);
         engine->run_until_idle();
@@ -354,7 +354,7 @@ TEST_P(SharedChildren, AreHeardOfByAParentThatIsRetriedWhileTheyEnd) {
         if (++commits != 2) return;
         EXPECT_EQ(other->retry_dead_letters({}), 1);
         other->run_until_idle();
-        EXPECT_EQ(run.status(), RunStatus::suspended);
+        EXPECT_EQ(run.status(), RunStatus::waiting);
     };
     advance(*engine, 1h);
     EXPECT_GT(commits, 1);

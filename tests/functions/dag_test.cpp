@@ -84,7 +84,7 @@ TEST_P(Dags, GoOnWhereTheyWereAndRepeatNothing) {
     auto run = flow.start("r");
     engine->run_until_idle();
     EXPECT_THAT(ran, ElementsAre("once", "beside"));
-    EXPECT_EQ(run.status(), RunStatus::suspended);
+    EXPECT_EQ(run.status(), RunStatus::retrying);
     advance(*engine, 1min);
     EXPECT_TRUE(run.result(0s));
     EXPECT_THAT(ran, ElementsAre("once", "beside", "last"));

@@ -234,7 +234,7 @@ TEST_P(Runs, AreRestartedWithoutWaitingForTheChildrenOfTheOldOne) {
     engine->run_until_idle();
     auto again = run.restart_from("beside", "r-2");
     engine->run_until_idle();
-    EXPECT_EQ(child.run("child of r-2").status(), RunStatus::suspended);
+    EXPECT_EQ(child.run("child of r-2").status(), RunStatus::waiting);
     advance(*engine, 1h);
     EXPECT_TRUE(again.result(0s));
     EXPECT_TRUE(run.result(0s));
@@ -457,7 +457,7 @@ TEST_P(Runs, AreListedByTypeAndStatus) {
     };
     EXPECT_THAT(ids(function.runs()), ElementsAre("good", "bad"));
     EXPECT_THAT(ids(function.runs({.statuses = {RunStatus::failed}})), ElementsAre("bad"));
-    EXPECT_THAT(ids(function.runs({.statuses = {RunStatus::suspended, RunStatus::succeeded}})),
+    EXPECT_THAT(ids(function.runs({.statuses = {RunStatus::waiting, RunStatus::succeeded}})),
                 ElementsAre("good"));
     EXPECT_THAT(ids(other.runs({.statuses = {RunStatus::succeeded}})), ElementsAre("other"));
 }

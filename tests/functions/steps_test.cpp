@@ -28,7 +28,7 @@ TEST_P(Steps, ReturnWhatTheirBodiesDo) {
     });
     auto run = function.start("a", Point{41, std::nullopt});
     EXPECT_FALSE(run.result(0s));
-    EXPECT_EQ(run.status(), RunStatus::running);
+    EXPECT_EQ(run.status(), RunStatus::pending);
     engine->run_until_idle();
     EXPECT_EQ(run.result(0s), "here423");
     EXPECT_EQ(run.status(), RunStatus::succeeded);
@@ -92,7 +92,7 @@ TEST_P(Steps, AreTriedAgainAfterAWaitInWhichNothingRuns) {
     auto run = function.start("r");
     engine->run_until_idle();
     EXPECT_THAT(attempts, ElementsAre(1));
-    EXPECT_EQ(run.status(), RunStatus::suspended);
+    EXPECT_EQ(run.status(), RunStatus::retrying);
     advance(*engine, 59s);
     EXPECT_THAT(attempts, ElementsAre(1));
     advance(*engine, 1s);

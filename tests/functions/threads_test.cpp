@@ -91,7 +91,7 @@ TEST_P(Threads, StartMoreChildrenAtOnceThanAGroupHolds) {
     engine->start();
     auto run = parent.start("p");
     // Nothing else is written meanwhile: whoever waits for an answer must be woken by it.
-    EXPECT_TRUE(eventually([&] { return run.status() == RunStatus::suspended; }));
+    EXPECT_TRUE(eventually([&] { return run.status() == RunStatus::waiting; }));
     go.change([](bool& b) { b = true; });
 }
 
@@ -350,7 +350,7 @@ TEST_P(Threads, LetThoseGoWhoWouldWaitForEverWhenTheEngineStops) {
     auto ends = async([&] { return last.start_and_wait("last"); });
     EXPECT_TRUE(begun.wait([](bool b) { return b; }));
     EXPECT_TRUE(eventually(
-        [&] { return function.runs({.statuses = {RunStatus::suspended}}).runs.size() == 2; }));
+        [&] { return function.runs({.statuses = {RunStatus::waiting}}).runs.size() == 2; }));
     auto stop = async([&] { return engine->stop(patience) ? 1 : 0; });
     std::vector<bool> told;
     for (auto& one : waiting) told.push_back(one.wait_for(patience) == std::future_status::ready);

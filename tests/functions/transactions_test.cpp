@@ -138,7 +138,7 @@ TEST_P(Transactions, AreRolledBackAndTriedAgainWhenTheirBodyThrows) {
     auto run = function.start("r");
     engine->run_until_idle();
     EXPECT_EQ(count(), "0");
-    EXPECT_EQ(run.status(), RunStatus::suspended);
+    EXPECT_EQ(run.status(), RunStatus::retrying);
     EXPECT_EQ(run.steps().front().error, "not yet");
     advance(*engine, 1min);
     EXPECT_EQ(count(), "0");

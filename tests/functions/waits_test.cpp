@@ -26,7 +26,7 @@ TEST_P(Waits, SleepForTheirTimeAndNotLess) {
     });
     auto run = function.start("r");
     engine->run_until_idle();
-    EXPECT_EQ(run.status(), RunStatus::suspended);
+    EXPECT_EQ(run.status(), RunStatus::waiting);
     advance(*engine, 72h - 1us);
     EXPECT_EQ(after, 0);
     advance(*engine, 1us);
@@ -43,7 +43,7 @@ TEST_P(Waits, MayBeLongerThanCanBeCounted) {
     });
     auto run = function.start("r");
     advance(*engine, 24h * 365);
-    EXPECT_EQ(run.status(), RunStatus::suspended);
+    EXPECT_EQ(run.status(), RunStatus::waiting);
     run.signal("go", 1);
     engine->run_until_idle();
     EXPECT_EQ(run.result(0s), true);
@@ -300,7 +300,7 @@ TEST_P(SharedWaits, ReadPastAnyNumberOfRepetitionsOfASignal) {
     engine->run_until_idle();
     send(4500, 1);
     engine->run_until_idle();
-    EXPECT_EQ(run.status(), RunStatus::suspended);
+    EXPECT_EQ(run.status(), RunStatus::waiting);
     send(1, 2);
     engine->run_until_idle();
     EXPECT_EQ(run.result(0s), "12");

@@ -222,6 +222,10 @@ void write_append(State& state, Time now, const Commit& commit, Answer& answer) 
     if (append.events.empty()) {
         base::check(append.cancels.empty() && append.puts.empty() && append.taken.empty(),
                     "a Commit without events cancels, puts and takes nothing");
+        if (!changes_status(append)) return;
+        InstanceRow& row = state.instances.at(append.instance).row;
+        row.status = append.status;
+        row.updated_at = now;
         return;
     }
     append_events(state, now, append, commit.envelope);

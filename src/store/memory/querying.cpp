@@ -29,12 +29,23 @@ std::size_t parse_cursor(const std::string& cursor) {
     return seen;
 }
 
+bool matches_status(const InstanceFilter& filter, const InstanceRow& row) {
+    if (filter.statuses.empty()) return true;
+    const auto* wanted = &filter.statuses;
+    if (row.run && row.run->is_claimed) {
+        if (filter.statuses_if_claimed) wanted = &*filter.statuses_if_claimed;
+    } else if (row.run && !row.run->last_error.empty()) {
+        if (filter.statuses_if_failed) wanted = &*filter.statuses_if_failed;
+    }
+    return std::ranges::count(*wanted, row.status) > 0;
+}
+
 bool matches(const InstanceFilter& filter, const InstanceRow& row) {
     return (filter.type.empty() || row.name.type == filter.type) &&
            row.name.id.starts_with(filter.id_prefix) &&
            (filter.tenant.empty() || row.tenant == filter.tenant) &&
            (!filter.finished || row.finished_at.has_value() == *filter.finished) &&
-           (filter.statuses.empty() || std::ranges::count(filter.statuses, row.status) > 0) &&
+           matches_status(filter, row) &&
            (!filter.created_from || row.created_at >= *filter.created_from) &&
            (!filter.created_before || row.created_at < *filter.created_before);
 }
@@ -44,6 +55,20 @@ bool matches(const ItemFilter& filter, const Line& line, const InstanceName& ins
            (filter.type.empty() || line.type == filter.type) &&
            (filter.id.empty() || instance.id == filter.id) &&
            (filter.name.empty() || line.name == filter.name);
+}
+
+InstanceRow row_with_run(const State& state, const Instance& instance) {
+    InstanceRow row = instance.row;
+    const auto run = state.items.run_of(row.name);
+    if (!run) return row;
+    const Item& item = state.items.find(*run)->item;
+    row.run = RunItem{.attempts = item.attempts,
+                      .due_at = item.due_at,
+                      .last_error = item.last_error,
+                      .is_claimed = item.session != 0};
+    const auto session = state.sessions.find(item.session);
+    if (session != state.sessions.end()) row.run->owner = session->second.owner;
+    return row;
 }
 
 }  // namespace
@@ -100,12 +125,14 @@ InstancePage list_instances(const State& state, const InstanceFilter& filter) {
     InstancePage page;
     for (auto seen = parse_cursor(filter.cursor); seen < state.by_creation.size(); ++seen) {
         const Instance* instance = find(state, state.by_creation[seen]);
-        if (!instance || !matches(filter, instance->row)) continue;
+        if (!instance) continue;
+        InstanceRow row = row_with_run(state, *instance);
+        if (!matches(filter, row)) continue;
         if (page.rows.size() == filter.limit) {
             page.next = std::to_string(seen);
             return page;
         }
-        page.rows.push_back(instance->row);
+        page.rows.push_back(std::move(row));
     }
     return page;
 }

@@ -18,7 +18,7 @@ constexpr Duration worth_knowing = std::chrono::seconds{1};
 
 bool writes_nothing(const Commit& commit) {
     return commit.settlements.empty() && commit.inbox.empty() && commit.messages.empty() &&
-           (!commit.append || commit.append->events.empty());
+           (!commit.append || (commit.append->events.empty() && !changes_status(*commit.append)));
 }
 
 // Mail makes an item due now, as a put does; only who names a time may name one that has passed.

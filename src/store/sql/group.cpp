@@ -68,6 +68,10 @@ void Group::accept_append(const Commit& commit, Answer& answer) {
     if (append.events.empty()) {
         base::check(append.cancels.empty() && append.puts.empty() && append.taken.empty(),
                     "a Commit without events cancels, puts and takes nothing");
+        if (!changes_status(append)) return;
+        GroupInstance& instance = instances_[instance_of(append)];
+        instance.status = append.status;
+        instance.is_changed = true;
         return;
     }
     GroupInstance& instance = instances_[instance_of(append)];

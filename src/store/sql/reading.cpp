@@ -18,9 +18,8 @@ std::string end_of_prefix(std::string prefix) {
     return prefix;
 }
 
-// A bit for each of them, so that the statement is one for all; none for all statuses.
-Value mask_of(const std::vector<std::int32_t>& statuses) {
-    if (statuses.empty()) return {};
+// A bit for each of them, so that the statement is one for all.
+std::int64_t mask_of(const std::vector<std::int32_t>& statuses) {
     std::int64_t mask = 0;
     for (const auto status : statuses)
         if (status >= 0 && status <= highest_status) mask |= std::int64_t{1} << status;
@@ -177,7 +176,12 @@ InstancePage Reading::instances(const InstanceFilter& filter) {
             type = *ref;
         }
         const Value finished = filter.finished ? Value{*filter.finished ? 1 : 0} : Value{};
-        const Value statuses = mask_of(filter.statuses);
+        const auto mask = mask_of(filter.statuses);
+        const Value statuses = filter.statuses.empty() ? Value{} : Value{mask};
+        const auto& claimed = filter.statuses_if_claimed;
+        const auto& failed = filter.statuses_if_failed;
+        const Value if_claimed = claimed ? mask_of(*claimed) : mask;
+        const Value if_failed = failed ? mask_of(*failed) : mask;
         const std::string prefix_end = end_of_prefix(filter.id_prefix);
         const bool by_prefix = !filter.type.empty() && !prefix_end.empty();
 
@@ -185,21 +189,22 @@ InstancePage Reading::instances(const InstanceFilter& filter) {
         std::vector<std::pair<Ref, Unnamed<InstanceRow>>> rows;
         const auto take = [&](const Row& row) {
             rows.emplace_back(row.number(0), read_instance(row));
+            rows.back().second.value.run = read_run_item(row, 10);
         };
         const auto limit =
             limit_of(filter.limit) == no_limit ? no_limit : limit_of(filter.limit) + 1;
         if (by_prefix)
-            connection.query(
-                sql_.instances.page_of_prefix,
-                {after, type, bytes(filter.id_prefix), given_text(filter.tenant), finished,
-                 filter.created_from, filter.created_before, limit, statuses, bytes(prefix_end)},
-                take);
+            connection.query(sql_.instances.page_of_prefix,
+                             {after, type, bytes(filter.id_prefix), given_text(filter.tenant),
+                              finished, filter.created_from, filter.created_before, limit, statuses,
+                              if_claimed, if_failed, bytes(prefix_end)},
+                             take);
         else
-            connection.query(
-                sql_.instances.page,
-                {after, type, given_bytes(filter.id_prefix), given_text(filter.tenant), finished,
-                 filter.created_from, filter.created_before, limit, statuses},
-                take);
+            connection.query(sql_.instances.page,
+                             {after, type, given_bytes(filter.id_prefix), given_text(filter.tenant),
+                              finished, filter.created_from, filter.created_before, limit, statuses,
+                              if_claimed, if_failed},
+                             take);
         InstancePage page;
         Ref last = after;
         for (auto& [ref, row] : rows) {

@@ -104,6 +104,15 @@ Unnamed<InstanceRow> read_instance(const Row& row) {
     return out;
 }
 
+std::optional<RunItem> read_run_item(const Row& row, int first) {
+    if (row.is_null(first)) return std::nullopt;
+    return RunItem{.attempts = small(row, first),
+                   .due_at = row.maybe_time(first + 1),
+                   .last_error = copy(row, first + 2),
+                   .owner = copy(row, first + 4),
+                   .is_claimed = !row.is_null(first + 3)};
+}
+
 Snapshot read_snapshot(const Row& row) {
     return {.sequence = row.number(0), .version = small(row, 1), .payload = payload(row, 3, 2)};
 }

@@ -27,6 +27,9 @@ Unnamed<Event> read_loaded_event(const Row& row);
 Unnamed<Item> read_item_row(const Row& row);
 /// The columns of instances.rows and instances.page, from column 1 on.
 Unnamed<InstanceRow> read_instance(const Row& row);
+/// The columns from `first` on: attempts, due_at, last_error, session and its owner. None where
+/// there is no run item.
+std::optional<RunItem> read_run_item(const Row& row, int first);
 Snapshot read_snapshot(const Row& row);
 RecordedEnding read_ending(const Row& row);
 InboxRow read_inbox_row(const Row& row);

@@ -39,27 +39,35 @@ inline constexpr Statements standard_statements{
                       "unique_key = $5, status = CASE WHEN $6 = 0 THEN status ELSE $6 END "
                       "WHERE ref = $1",
                   .page = R"(
-            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
-                   status
-              FROM pawl_instance
-             WHERE ref > $1 AND ($2 IS NULL OR type = $2)
-               AND ($3 IS NULL OR substr(id, 1, length($3)) = $3)
-               AND ($4 IS NULL OR tenant = $4)
-               AND ($5 IS NULL OR (finished_at IS NOT NULL) = $5)
-               AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
-               AND ($9 IS NULL OR (($9 >> status) & 1) = 1)
-             ORDER BY ref LIMIT $8)",
+            SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
+                   n.updated_at, n.finished_at, n.status,
+                   i.attempts, i.due_at, i.last_error, i.session, s.owner
+              FROM pawl_instance n LEFT JOIN pawl_item i ON i.instance = n.ref AND i.kind = 3
+                                   LEFT JOIN pawl_session s ON s.id = i.session
+             WHERE n.ref > $1 AND ($2 IS NULL OR n.type = $2)
+               AND ($3 IS NULL OR substr(n.id, 1, length($3)) = $3)
+               AND ($4 IS NULL OR n.tenant = $4)
+               AND ($5 IS NULL OR (n.finished_at IS NOT NULL) = $5)
+               AND ($6 IS NULL OR n.created_at >= $6) AND ($7 IS NULL OR n.created_at < $7)
+               AND ($9 IS NULL OR ((CASE WHEN i.session IS NOT NULL THEN $10
+                                         WHEN i.last_error IS NOT NULL THEN $11
+                                         ELSE $9 END >> n.status) & 1) = 1)
+             ORDER BY n.ref LIMIT $8)",
                   // With a type and a prefix, the index on (type, id) finds the few that match.
                   .page_of_prefix = R"(
-            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
-                   status
-              FROM pawl_instance
-             WHERE +ref > $1 AND type = $2 AND id >= $3 AND id < $10
-               AND ($4 IS NULL OR tenant = $4)
-               AND ($5 IS NULL OR (finished_at IS NOT NULL) = $5)
-               AND ($6 IS NULL OR created_at >= $6) AND ($7 IS NULL OR created_at < $7)
-               AND ($9 IS NULL OR (($9 >> status) & 1) = 1)
-             ORDER BY +ref LIMIT $8)",
+            SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
+                   n.updated_at, n.finished_at, n.status,
+                   i.attempts, i.due_at, i.last_error, i.session, s.owner
+              FROM pawl_instance n LEFT JOIN pawl_item i ON i.instance = n.ref AND i.kind = 3
+                                   LEFT JOIN pawl_session s ON s.id = i.session
+             WHERE +n.ref > $1 AND n.type = $2 AND n.id >= $3 AND n.id < $12
+               AND ($4 IS NULL OR n.tenant = $4)
+               AND ($5 IS NULL OR (n.finished_at IS NOT NULL) = $5)
+               AND ($6 IS NULL OR n.created_at >= $6) AND ($7 IS NULL OR n.created_at < $7)
+               AND ($9 IS NULL OR ((CASE WHEN i.session IS NOT NULL THEN $10
+                                         WHEN i.last_error IS NOT NULL THEN $11
+                                         ELSE $9 END >> n.status) & 1) = 1)
+             ORDER BY +n.ref LIMIT $8)",
                   .expired = R"(
             SELECT ref FROM pawl_instance n
              WHERE finished_at < $1

@@ -72,30 +72,44 @@ inline constexpr Statements statements{
                    AS k (ref, version, at, finished_at, unique_key, status)
              WHERE n.ref = k.ref)",
          .page = R"(
-            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
-                   status
-              FROM pawl_instance
-             WHERE ref > $1::bigint AND ($2::bigint IS NULL OR type = $2)
-               AND ($3::bytea IS NULL OR substr(id, 1, length($3)) = $3)
-               AND ($4::text IS NULL OR tenant = $4)
-               AND ($5::integer IS NULL OR (finished_at IS NOT NULL) = ($5 = 1))
-               AND ($6::bigint IS NULL OR created_at >= $6)
-               AND ($7::bigint IS NULL OR created_at < $7)
-               AND ($9::bigint IS NULL OR (($9 >> status) & 1) = 1)
-             ORDER BY ref LIMIT $8::bigint)",
+            SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
+                   n.updated_at, n.finished_at, n.status,
+                   i.attempts, i.due_at, i.last_error, i.session, s.owner
+              FROM pawl_instance n
+                   LEFT JOIN LATERAL (
+                       SELECT attempts, due_at, last_error, session FROM pawl_item
+                        WHERE instance = n.ref AND kind = 3 LIMIT 1) i ON true
+                   LEFT JOIN pawl_session s ON s.id = i.session
+             WHERE n.ref > $1::bigint AND ($2::bigint IS NULL OR n.type = $2)
+               AND ($3::bytea IS NULL OR substr(n.id, 1, length($3)) = $3)
+               AND ($4::text IS NULL OR n.tenant = $4)
+               AND ($5::integer IS NULL OR (n.finished_at IS NOT NULL) = ($5 = 1))
+               AND ($6::bigint IS NULL OR n.created_at >= $6)
+               AND ($7::bigint IS NULL OR n.created_at < $7)
+               AND ($9::bigint IS NULL OR ((CASE WHEN i.session IS NOT NULL THEN $10::bigint
+                                                 WHEN i.last_error IS NOT NULL THEN $11::bigint
+                                                 ELSE $9 END >> n.status) & 1) = 1)
+             ORDER BY n.ref LIMIT $8::bigint)",
          // With a type and a prefix, the index on (type, id) finds the few that match.
          .page_of_prefix = R"(
-            SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, finished_at,
-                   status
-              FROM pawl_instance
-             WHERE ref + 0 > $1::bigint AND type = $2::bigint AND id >= $3::bytea
-               AND id < $10::bytea
-               AND ($4::text IS NULL OR tenant = $4)
-               AND ($5::integer IS NULL OR (finished_at IS NOT NULL) = ($5 = 1))
-               AND ($6::bigint IS NULL OR created_at >= $6)
-               AND ($7::bigint IS NULL OR created_at < $7)
-               AND ($9::bigint IS NULL OR (($9 >> status) & 1) = 1)
-             ORDER BY ref + 0 LIMIT $8::bigint)",
+            SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
+                   n.updated_at, n.finished_at, n.status,
+                   i.attempts, i.due_at, i.last_error, i.session, s.owner
+              FROM pawl_instance n
+                   LEFT JOIN LATERAL (
+                       SELECT attempts, due_at, last_error, session FROM pawl_item
+                        WHERE instance = n.ref AND kind = 3 LIMIT 1) i ON true
+                   LEFT JOIN pawl_session s ON s.id = i.session
+             WHERE n.ref + 0 > $1::bigint AND n.type = $2::bigint AND n.id >= $3::bytea
+               AND n.id < $12::bytea
+               AND ($4::text IS NULL OR n.tenant = $4)
+               AND ($5::integer IS NULL OR (n.finished_at IS NOT NULL) = ($5 = 1))
+               AND ($6::bigint IS NULL OR n.created_at >= $6)
+               AND ($7::bigint IS NULL OR n.created_at < $7)
+               AND ($9::bigint IS NULL OR ((CASE WHEN i.session IS NOT NULL THEN $10::bigint
+                                                 WHEN i.last_error IS NOT NULL THEN $11::bigint
+                                                 ELSE $9 END >> n.status) & 1) = 1)
+             ORDER BY n.ref + 0 LIMIT $8::bigint)",
          // Those that somebody is writing to are left for the next pass.
          .expired = R"(
             SELECT ref FROM pawl_instance n
