@@ -58,6 +58,8 @@ std::string inbox_channel(std::string_view type) {
     return fmt::format("{}inbox.{}", reserved, type);
 }
 
+bool is_inbox(std::string_view channel) { return channel.starts_with(inbox_channel("")); }
+
 void check_partitions(std::string_view channel, int partitions) {
     base::check_id("name of a channel", channel);
     check_not_own("channel", channel);

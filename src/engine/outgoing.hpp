@@ -17,6 +17,7 @@ void check_not_own(std::string_view what, std::string_view name);
 
 /// The channel in which inputs wait for workflows and functions of this type.
 std::string inbox_channel(std::string_view type);
+bool is_inbox(std::string_view channel);
 
 /// Throws Error (invalid) unless a channel can have this name and so many partitions.
 void check_partitions(std::string_view channel, int partitions);

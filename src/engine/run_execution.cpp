@@ -252,9 +252,12 @@ void RunExecution::run_compensations(const std::string& status, const std::strin
     in_body_ = nullptr;
     compensating_ = true;
     writer_.lift_limit();
-    if (undos_.empty()) return;
-    if (!writer_.journal().compensating()) {
-        writer_.record(records::Compensating{.status = status, .error = error});
+    if (const auto& before = writer_.journal().compensating()) {
+        // A call that was interrupted then may return now: what is registered behind it never was.
+        undos_.resize(std::min(undos_.size(), static_cast<std::size_t>(before->undos)));
+    } else if (!undos_.empty()) {
+        writer_.record(records::Compensating{
+            .status = status, .error = error, .undos = static_cast<int>(undos_.size())});
         make_durable();
     }
     for (auto at = undos_.size(); at-- > 0;) {

@@ -162,6 +162,7 @@ struct Compensating {
     static constexpr auto tag = "pawl.compensating";
     std::string status;
     std::string error;
+    int undos = 0;  ///< compensations that were registered by then
 };
 
 /// The last entry.

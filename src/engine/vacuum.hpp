@@ -19,14 +19,19 @@ public:
         std::optional<Duration> finished;
         std::function<void(const std::string&)> warn;
     };
-    Vacuum(store::Store& store, Options options) : store_(store), options_(std::move(options)) {}
+    Vacuum(store::Store& store, Options options)
+        : store_(store), options_(std::move(options)), input_ids_(options_.input_ids) {}
 
     /// One bounded pass; returns when the next is wanted: at once while there is more to remove.
     base::Pause step();
 
 private:
+    Duration input_id_retention();
+
     store::Store& store_;
     const Options options_;
+    Duration input_ids_;    ///< how long they are kept in this clean-up
+    bool goes_on_ = false;  ///< the last pass left something
 };
 
 }  // namespace pawl::engine

@@ -156,6 +156,8 @@ public:
     /// One answer for each.
     virtual std::vector<Advanced> advance(std::span<const Advance> all) = 0;
 
+    /// The names of all channels.
+    virtual std::vector<std::string> channels() = 0;
     virtual std::vector<PartitionDepth> depths(const std::string& channel) = 0;
     virtual std::vector<Delivered> delivered(std::span<const Uuid> messages) = 0;
     /// Has stopped partitions of the channel go on: whoever had them loses them. Returns how many.

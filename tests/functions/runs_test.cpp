@@ -491,6 +491,66 @@ TEST_P(Runs, TakeAndReturnValuesAsDeepAsJsonMayBe) {
     EXPECT_THAT(exported, HasSubstr(deepest.text));
 }
 
+// What was registered behind the call in which the run was cancelled never was. That call may
+// return when the function is replayed to undo the rest.
+class CancelledRuns : public Runs {
+protected:
+    /// "first" can't be undone before the third attempt, so the function is replayed twice.
+    void expect_first_undone(const std::function<void(Context&)>& cancelled_call,
+                             const std::function<void(pawl::Run<void>&)>& cancel) {
+        auto function = engine->add("f", [&](Context& ctx) {
+            ctx.compensate("first", {.attempts = 9, .base = 2h, .cap = 2h, .jitter = 0}, [&] {
+                undone.emplace_back("first");
+                if (undone.size() < 3) throw std::runtime_error("not yet");
+            });
+            cancelled_call(ctx);
+            ctx.compensate("second", [&] { undone.emplace_back("second"); });
+            ctx.step("more", [&] { undone.emplace_back("a step"); });
+        });
+        auto run = function.run("r");
+        canceller = [run] { run.cancel("enough"); };
+        function.start("r");
+        engine->run_until_idle();
+        cancel(run);
+        engine->run_until_idle();
+        EXPECT_THAT(undone, ElementsAre("first"));
+        for (int i = 0; i < 3; ++i) advance(*engine, 2h);
+        EXPECT_EQ(run.status(), RunStatus::cancelled);
+        EXPECT_THAT(undone, ElementsAre("first", "first", "first"));
+    }
+    static void nothing(pawl::Run<void>&) {}
+    std::vector<std::string> undone;
+    std::function<void()> canceller;
+};
+INSTANTIATE_TEST_SUITE_P(Stores, CancelledRuns, every_store(), name_of);
+
+TEST_P(CancelledRuns, UndoNothingThatIsRegisteredBehindTheSetThatNoticedIt) {
+    expect_first_undone(
+        [this](Context& ctx) {
+            // Repeatable, so that nothing is committed, and no mail read, before the value is set.
+            ctx.step("before", {.repeatable = true}, [this] { canceller(); });
+            ctx.set("key", 1);
+        },
+        nothing);
+}
+
+TEST_P(CancelledRuns, UndoNothingThatIsRegisteredBehindASleepThatIsOverMeanwhile) {
+    expect_first_undone([](Context& ctx) { ctx.sleep(1h); },
+                        [](pawl::Run<void>& run) { run.cancel(); });
+}
+
+TEST_P(CancelledRuns, UndoNothingThatIsRegisteredBehindAChildThatEndsMeanwhile) {
+    auto child = engine->add("child", [](Context& ctx) { ctx.sleep(24h); });
+    expect_first_undone(
+        [&](Context& ctx) {
+            try {
+                ctx.call(child, "c");
+            } catch (const ChildFailed&) {
+            }
+        },
+        [](pawl::Run<void>& run) { run.cancel(); });
+}
+
 class SharedRuns : public SharedEngineTest {
 protected:
     /// Fails the next group of Commits, once it is armed.

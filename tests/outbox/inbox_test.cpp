@@ -164,5 +164,34 @@ TEST_P(SharedInbox, IsVacuumedOfWhatNothingIsToBeDoneAbout) {
     EXPECT_EQ(left[0].number, dead[2].number) << "what is pending stays";
 }
 
+// As a process leaves it that ends between the input and the word that it is done; then nobody who
+// knows the type works for longer than input ids are kept, and somebody else cleans up.
+TEST_P(SharedInbox, KeepsTheInputIdsOfWhatStillWaitsInIt) {
+    auto o = options();
+    o.input_id_retention = 1h;
+    {
+        const auto engine = open(o);
+        const auto counters = engine->add<Counter>("counter");
+        counters.post("c", Counter::Add{5});
+        const auto waiting = open_store()->messages("pawl.inbox.counter", 0, 9);
+        ASSERT_EQ(waiting.size(), 1u);
+        counters.send("c", Counter::Add{5}, {.input_id = waiting.front().id.text()});
+        counters.send("c", Counter::Add{1}, {.input_id = "another"});
+    }
+    clock.advance(48h);
+    for (int i = 0; i < 2; ++i) {
+        const auto cleaner = open(o);
+        cleaner->run_until_idle();
+    }
+    const auto engine = open(o);
+    const auto counters = engine->add<Counter>("counter");
+    engine->run_until_idle();
+    EXPECT_EQ(counters.state("c")->total, 6) << "it was applied twice";
+    EXPECT_THAT(open_store()->messages("pawl.inbox.counter", 0, 9), IsEmpty());
+    // And no longer.
+    engine->run_until_idle();
+    EXPECT_FALSE(counters.send("c", Counter::Add{1}, {.input_id = "another"}).duplicate());
+}
+
 }  // namespace
 }  // namespace pawl::engine_test

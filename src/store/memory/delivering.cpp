@@ -167,6 +167,13 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
     return answers;
 }
 
+std::vector<std::string> Delivering::channels() {
+    const std::lock_guard lock{mutex_};
+    std::vector<std::string> names;
+    for (const auto& [name, partitions] : state_.channels) names.push_back(name);
+    return names;
+}
+
 std::vector<PartitionDepth> Delivering::depths(const std::string& channel) {
     const std::lock_guard lock{mutex_};
     std::vector<PartitionDepth> depths;

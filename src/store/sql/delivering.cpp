@@ -361,6 +361,15 @@ bool Delivering::advance_in(Connection& connection, const Advance& one) {
     return true;
 }
 
+std::vector<std::string> Delivering::channels() {
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<std::string> names;
+        connection.query(sql_.channels.names, {},
+                         [&](const Row& row) { names.emplace_back(row.view(0)); });
+        return names;
+    });
+}
+
 std::vector<PartitionDepth> Delivering::depths(const std::string& channel) {
     see_moment();
     const Duration begun = MessageMarks::uptime();

@@ -38,6 +38,7 @@ public:
     /// The same inside of a transaction that somebody else commits; fetches nothing.
     bool advance_in(Connection& connection, const Advance& one);
 
+    std::vector<std::string> channels() override;
     std::vector<PartitionDepth> depths(const std::string& channel) override;
     std::vector<Delivered> delivered(std::span<const Uuid> messages) override;
     std::int64_t resume(const std::string& channel) override;

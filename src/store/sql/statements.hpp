@@ -152,9 +152,10 @@ struct Statements {
     } inbox;
 
     struct Channels {
-        Statement find;  ///< (name): ref and partitions
-        Statement add;   ///< (ref, partitions): unless it is there
-        Statement hold;  ///< (ref): partitions; nobody changes how many until the commit
+        Statement find;   ///< (name): ref and partitions
+        Statement names;  ///< of all
+        Statement add;    ///< (ref, partitions): unless it is there
+        Statement hold;   ///< (ref): partitions; nobody changes how many until the commit
         /// (ref): the same, and nobody holds it meanwhile. Waits for nobody where those who come
         /// behind would wait, too: raises then.
         Statement lock;

@@ -9,6 +9,7 @@ inline constexpr Statements::Channels channels{
     .find =
         "SELECT c.ref, c.partitions FROM pawl_name n JOIN pawl_channel c ON c.ref = n.ref "
         "WHERE n.name = $1::text",
+    .names = "SELECT n.name FROM pawl_channel c JOIN pawl_name n ON n.ref = c.ref ORDER BY n.name",
     .add =
         "INSERT INTO pawl_channel (ref, partitions) VALUES ($1::bigint, $2::integer) "
         "ON CONFLICT DO NOTHING",
