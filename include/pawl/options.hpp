@@ -44,7 +44,8 @@ struct Options {
     /// Durable functions that this process executes at a time, each on a thread while it is not
     /// suspended. Their steps beside each other run on the workers.
     std::size_t functions = 64;
-    /// How often a handler may end its process, alone, before its item is buried.
+    /// Number of processes that an item or a message may end while it runs alone, before it is
+    /// buried.
     int losses = 3;
     /// Instances whose state is kept in memory.
     std::size_t cached_instances = 10'000;

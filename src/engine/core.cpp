@@ -52,7 +52,7 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                 .owner = owner_name(),
                 .warn = [this](const std::string& s) { log(LogLevel::warning, s); },
                 .at_point = options_.test.at_point}),
-      dispatcher_({*store_, committers_, callbacks_, workers_, *random_, session_, clock_},
+      dispatcher_({*store_, committers_, callbacks_, workers_, *random_, session_, turn_, clock_},
                   {.claims = options_.claims,
                    .runs = options_.functions,
                    .losses = options_.losses,
@@ -77,8 +77,10 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
              .log = [this](LogLevel level, const std::string& s) { log(level, s); },
              .at_point = options_.test.at_point},
             functions_),
-      deliverer_({*store_, workers_, *random_, session_, clock_},
-                 {.transaction_limit = options_.transaction_limit,
+      deliverer_({*store_, workers_, *random_, session_, turn_, clock_},
+                 {.losses = options_.losses,
+                  .lease = options_.lease,
+                  .transaction_limit = options_.transaction_limit,
                   .payload_limit = options_.payload_limit,
                   .fresh_id = [this] { return fresh_id(); },
                   .executor = options_.executor,
@@ -110,6 +112,10 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
     dispatcher_.on_wanted([this] { claiming_.wake(); });
     runs_.on_wanted([this] { claiming_.wake(); });
     deliverer_.on_wanted([this] { delivering_.wake(); });
+    turn_.on_change([this] {
+        claiming_.wake();
+        delivering_.wake();
+    });
 }
 
 void Core::log(LogLevel level, const std::string& text) const noexcept {

@@ -14,6 +14,7 @@
 #include "engine/committer_lanes.hpp"
 #include "engine/deliverer.hpp"
 #include "engine/dispatcher.hpp"
+#include "engine/exclusive_turn.hpp"
 #include "engine/functions.hpp"
 #include "engine/inbox.hpp"
 #include "engine/inbox_limit.hpp"
@@ -115,6 +116,7 @@ private:
     base::Pool function_threads_;
     CommitterLanes committers_;
     Session session_;
+    ExclusiveTurn turn_;
     Dispatcher dispatcher_;
     Instances instances_;
     Runs runs_;

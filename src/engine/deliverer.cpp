@@ -47,6 +47,7 @@ void Deliverer::declare() {
 
 void Deliverer::begin_work(bool gathers) {
     const std::lock_guard lock{mutex_};
+    end_alone();
     stopping_ = false;
     gathers_ = gathers;
     own_at_ = long_ago;
@@ -61,6 +62,9 @@ base::Pause Deliverer::step() {
         give_up_some();
         refresh_ownership(now.at);
         look_for_messages(now);
+        end_long_alone(now.at);
+        const Entry entry{parts_.turn, ExclusiveTurn::Part::messages};
+        begins_ = static_cast<bool>(entry);
         auto moves = next_moves(now);
         if (!moves.advances.empty()) {
             progressed_ = true;
@@ -116,6 +120,7 @@ Deliverer::Moves Deliverer::next_moves(Now now) {
     std::vector<std::stop_source> late;
     {
         const std::lock_guard lock{mutex_};
+        arrange_alone(now.at);
         for (auto& [partition, held] : held_) {
             if (held->running && now.at >= held->deadline) {
                 if (!std::exchange(held->asked_to_stop, true)) {
@@ -134,7 +139,7 @@ Deliverer::Moves Deliverer::next_moves(Now now) {
             if (!held->is_ready()) continue;
             // What ends a little later is told with it.
             if (now.at < next_move(*held->channel)) continue;
-            if (auto move = next_move(*held, now)) {
+            if (auto move = next_move(held, now)) {
                 moves.held.push_back(held);
                 moves.advances.push_back(std::move(*move));
             }
@@ -146,38 +151,57 @@ Deliverer::Moves Deliverer::next_moves(Now now) {
     return moves;
 }
 
-std::optional<store::Advance> Deliverer::next_move(Held& held, Now now) {
-    store::Advance advance{.partition = held.partition,
-                           .fence = held.fence,
-                           .sequence = held.sequence,
-                           .attempts = held.attempts,
-                           .error = held.error};
-    if (held.ended) {
-        conclude(held, advance, now);
+std::optional<store::Advance> Deliverer::next_move(const HeldPtr& held, Now now) {
+    store::Advance advance{.partition = held->partition,
+                           .fence = held->fence,
+                           .sequence = held->sequence,
+                           .attempts = held->attempts,
+                           .error = held->error};
+    if (held->ended) {
+        conclude(*held, advance, now);
     } else {
-        if (rests(held) || held.stopped || (held.retries_at && *held.retries_at > now.at))
+        if (!may_begin(held) || held->stopped || (held->retries_at && *held->retries_at > now.at))
             return {};
-        if (held.batch.empty() && !held.may_have_more) return {};
-        const auto& policy = held.channel->options.policy;
-        if (!held.batch.empty() && held.attempts >= policy.attempts) {
-            // Whoever began it last never said how it went.
-            fail(held, advance,
-                 {.failed = true, .permanent = true, .error = "no attempt at it came back"}, now);
-        } else {
-            advance.left = positions(held.batch, 0);
-            if (!advance.left.empty()) advance.attempts = held.attempts + 1;
-        }
+        if (held->batch.empty() && !held->may_have_more) return {};
+        begin_next(held, advance, now);
     }
-    if (advance.left.empty() && !rests(held)) {
-        advance.fetch = held.fetch;
-        advance.fetch_bytes = held.channel->options.batch_bytes;
+    if (advance.left.empty() && !rests(*held)) {
+        advance.fetch = held->fetch;
+        advance.fetch_bytes = held->channel->options.batch_bytes;
         // Where something is always there, nobody looks for what is for later: it is asked for now
         // and then.
-        advance.ripen = (held.next_due && *held.next_due > Time{} && *held.next_due <= now.due) ||
-                        now.at >= held.ripened_at + held.channel->options.poll;
-        if (advance.ripen) held.ripened_at = now.at;
+        advance.ripen =
+            (held->next_due && *held->next_due > Time{} && *held->next_due <= now.due) ||
+            now.at >= held->ripened_at + held->channel->options.poll;
+        if (advance.ripen) held->ripened_at = now.at;
     }
+    const bool is_same = advance.sequence == held->sequence;
+    if (is_same) {
+        advance.losses = held->losses;
+        advance.losses_alone = held->losses_alone;
+    }
+    // Behind one that is done comes one that was never lost. What has not ended was asked above.
+    const bool waits = rests(*held) || (is_same && wants_alone(*held));
+    const bool begins = held->ended || !is_same ? !waits : true;
+    if (begins && !advance.stopped && !advance.retry_at &&
+        (!advance.left.empty() || advance.fetch > 0))
+        advance.begun = held == sole_ ? store::Begun::alone : store::Begun::beside_others;
     return advance;
+}
+
+// Those whose attempts are used up have been given up by their last owner, or ended its process.
+void Deliverer::begin_next(const HeldPtr& held, store::Advance& advance, Now now) {
+    if (!held->batch.empty()) {
+        std::string error;
+        if (held->losses_alone >= options_.losses)
+            error = fmt::format("its handler ended its process {} times", held->losses_alone);
+        else if (held->attempts - held->losses >= held->channel->options.policy.attempts)
+            error = "no attempt at it came back";
+        if (!error.empty())
+            return fail(*held, advance, {.failed = true, .permanent = true, .error = error}, now);
+    }
+    advance.left = positions(held->batch, 0);
+    if (!advance.left.empty()) advance.attempts = held->attempts + 1;
 }
 
 // What a handler has done, and what comes of it.
@@ -185,12 +209,14 @@ void Deliverer::conclude(Held& held, store::Advance& advance, Now now) {
     const Ended& ended = *held.ended;
     if (ended.unbegun) {
         advance.left = positions(held.batch, 0);
-        // Where the partition is ours after all, it begins now.
-        advance.attempts = rests(held) ? held.attempts - 1 : held.attempts;
+        // Otherwise it begins after all.
+        if (rests(held) || wants_alone(held)) --advance.attempts;
         return;
     }
     advance.sequence = held.sequence + static_cast<std::int64_t>(ended.done);
     advance.error.reset();
+    // It came back: what it was suspected of it has not done.
+    held.beside = true;
     if (!ended.is_committed) {
         for (std::size_t i = 0; i < ended.done; ++i) advance.done.push_back(held.batch[i].position);
         for (const auto& one : ended.buried)
@@ -204,10 +230,12 @@ void Deliverer::conclude(Held& held, store::Advance& advance, Now now) {
     advance.left = positions(held.batch, ended.done);
     if (ended.isolate) {
         held.window = 1;
+        if (rests(held)) --advance.attempts;
         return;
     }
     if (ended.failed) return fail(held, advance, ended, now);
-    held.window = std::min(held.window * 2, held.channel->options.batch);
+    held.window =
+        held.one_by_one > ended.done ? 1 : std::min(held.window * 2, held.channel->options.batch);
     // What is left begins at once.
     advance.attempts = advance.left.empty() || rests(held) ? 0 : 1;
 }
@@ -216,13 +244,15 @@ void Deliverer::fail(Held& held, store::Advance& advance, const Ended& ended, No
     const auto& options = held.channel->options;
     const auto& head = held.batch[ended.done];
     const auto attempts = ended.done > 0 ? 1 : held.attempts;
+    // One that was lost with its process is no attempt that failed.
+    const auto failures = ended.done > 0 ? 1 : held.attempts - held.losses;
     const bool is_old = now.due - head.at > options.policy.age;
     held.window = 1;
     advance.attempts = attempts;
     advance.left = positions(held.batch, ended.done);
     advance.error = base::readable(ended.error);
-    if (!ended.permanent && !is_old && attempts < options.policy.attempts) {
-        const auto wait = base::backoff(options.policy, attempts, parts_.random);
+    if (!ended.permanent && !is_old && failures < options.policy.attempts) {
+        const auto wait = base::backoff(options.policy, failures, parts_.random);
         advance.retry_at = now.due + wait;
         held.retries_at = now.at + wait;
         return;
@@ -255,7 +285,6 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
     std::vector<detail::Arrived> slice;
     {
         const std::lock_guard lock{mutex_};
-        const bool was_unbegun = held->ended && held->ended->unbegun;
         held->ended.reset();
         if (held->leaves) own_at_ = long_ago;
         if (answer.lost) {
@@ -264,24 +293,29 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
                              fmt::format("partition {} of channel \"{}\" was taken by others",
                                          held->partition.index, held->partition.channel));
         }
-        while (held->batch.size() > advance.left.size()) held->batch.pop_front();
+        for (; held->batch.size() > advance.left.size(); held->batch.pop_front())
+            held->one_by_one -= std::min<std::size_t>(held->one_by_one, 1);
         for (auto& message : answer.fetched) held->batch.push_back(std::move(message));
+        if (held->sequence != advance.sequence) held->beside = false;
         held->sequence = advance.sequence;
+        held->losses = advance.losses;
+        held->losses_alone = advance.losses_alone;
         held->retry_at = advance.retry_at;
         if (!held->retry_at) held->retries_at.reset();
         held->error = advance.error;
         held->stopped = advance.stopped;
         held->attempts = advance.left.empty() && !held->batch.empty() ? 1 : advance.attempts;
         if (advance.fetch > 0) note_fetch(*held, advance);
-        if (held->stopped || held->retry_at || held->batch.empty()) return;
-        if (rests(*held)) {
-            if (held->attempts > 0 && !was_unbegun) held->ended = Ended{.unbegun = true};
+        if (advance.begun == store::Begun::no || held->batch.empty()) return;
+        if (stopping_ || held->leaves) {
+            held->ended = Ended{.unbegun = true};
             return;
         }
         // In one with the look at `stopping_`: who waits until nothing runs must not miss it.
         slice = arrivals(*held, now);
         held->running = true;
         ++running_;
+        parts_.turn.add(ExclusiveTurn::Part::messages);
     }
     launch(held, std::move(slice));
 }
@@ -345,6 +379,7 @@ void Deliverer::launch(const HeldPtr& held, std::vector<detail::Arrived> slice) 
 }
 
 void Deliverer::conclude_run(const HeldPtr& held, Ended ended) {
+    bool wants = false;
     {
         const std::lock_guard lock{mutex_};
         held->running = false;
@@ -357,9 +392,10 @@ void Deliverer::conclude_run(const HeldPtr& held, Ended ended) {
                 base::backoff(held->channel->options.policy, held->attempts, parts_.random);
         if (!ended.in_doubt) held->ended = std::move(ended);
         if (--running_ == 0) emptied_.set();
-        if (std::min(own_at_, next_move(*held->channel)) >= wakes_at_ && !held->gives_up) return;
+        wants = std::min(own_at_, next_move(*held->channel)) < wakes_at_ || held->gives_up;
     }
-    if (wanted_) wanted_();
+    parts_.turn.leave(ExclusiveTurn::Part::messages);
+    if (wants && wanted_) wanted_();
 }
 
 Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice) {
@@ -448,38 +484,6 @@ Deliverer::Ended Deliverer::call_in_transaction(Held& held,
     // All of them are undone, and one of them is at fault.
     if (slice.size() > 1) return {.isolate = true};
     throw;
-}
-
-void Deliverer::log_now() {
-    std::vector<std::pair<LogLevel, std::string>> said;
-    {
-        const std::lock_guard lock{mutex_};
-        said.swap(said_);
-    }
-    for (const auto& [level, text] : said) log(level, text);
-}
-
-void Deliverer::begin_stop() {
-    const std::lock_guard lock{mutex_};
-    stopping_ = true;
-}
-
-bool Deliverer::wait_until_empty(Duration deadline) {
-    const base::Countdown countdown{deadline};
-    const auto is_empty = [&] {
-        const std::lock_guard lock{mutex_};
-        return running_ == 0;
-    };
-    while (!is_empty() && countdown.left() > Duration::zero()) emptied_.wait_for(countdown.left());
-    if (is_empty()) return true;
-    std::vector<std::stop_source> running;
-    {
-        const std::lock_guard lock{mutex_};
-        for (auto& [partition, held] : held_)
-            if (held->running) running.push_back(held->stop);
-    }
-    for (auto& stop : running) stop.request_stop();
-    return is_empty();
 }
 
 }  // namespace pawl::engine

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@
 #include "base/pool.hpp"
 #include "base/random.hpp"
 #include "base/waits.hpp"
+#include "engine/exclusive_turn.hpp"
 #include "engine/outgoing.hpp"
 #include "engine/session.hpp"
 #include "store/store.hpp"
@@ -34,9 +36,12 @@ public:
         base::Pool& workers;
         base::Random& random;
         Session& session;
+        ExclusiveTurn& turn;
         const Clock& clock;
     };
     struct Options {
+        int losses = 0;
+        Duration lease{};
         Duration transaction_limit{0};
         std::size_t payload_limit = 0;
         std::function<Uuid()> fresh_id;
@@ -116,7 +121,13 @@ private:
         store::Fence fence = 0;
         std::int64_t sequence = 0;
         std::deque<store::Message> batch;
-        std::int32_t attempts = 0;           ///< begun at the first of the batch
+        std::int32_t attempts = 0;  ///< begun at the first of the batch
+        std::int32_t losses = 0;    ///< of those: ended with their process
+        std::int32_t losses_alone = 0;
+        /// The first may be begun beside others although it was lost: it came back since, or this
+        /// process did not become idle.
+        bool beside = false;
+        std::size_t one_by_one = 0;  ///< so many of the first, because one of them may be poison
         std::optional<Time> retry_at;        ///< as others see it
         std::optional<Duration> retries_at;  ///< the same
         std::optional<std::string> error;
@@ -156,9 +167,20 @@ private:
         std::vector<store::Advance> advances;
     };
     /// Nothing new is begun there.
-    bool rests(const Held& held) const { return stopping_ || held.leaves; }
+    bool rests(const Held& held) const {
+        return stopping_ || held.leaves || !begins_ || alone_ != Alone::no;
+    }
+    bool may_begin(const HeldPtr& held) const {
+        if (held == sole_) return !stopping_ && !held->leaves && !held->running;
+        return !rests(*held) && !wants_alone(*held);
+    }
+    bool wants_alone(const Held& held) const;
+    void end_long_alone(Duration now);
+    void arrange_alone(Duration now);
+    void end_alone();
     Moves next_moves(Now now);
-    std::optional<store::Advance> next_move(Held& held, Now now);
+    std::optional<store::Advance> next_move(const HeldPtr& held, Now now);
+    void begin_next(const HeldPtr& held, store::Advance& advance, Now now);
     void conclude(Held& held, store::Advance& advance, Now now);
     void fail(Held& held, store::Advance& advance, const Ended& ended, Now now);
     void apply(const HeldPtr& held, const store::Advance& advance, store::Advanced answer);
@@ -206,6 +228,11 @@ private:
     bool stopping_ = true;
     bool gathers_ = true;
     bool progressed_ = false;
+    bool begins_ = true;  ///< in this step: items do not have the turn
+    enum class Alone : std::uint8_t { no, draining, running } alone_ = Alone::no;
+    HeldPtr sole_;  ///< the one that is delivered alone
+    Duration alone_since_{};
+    Duration alone_again_at_ = long_ago;
     base::Latch emptied_;
     std::vector<std::pair<LogLevel, std::string>> said_;  ///< not logged yet
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/waits.hpp"
 #include "engine/deliverer.hpp"
 
 namespace pawl::engine {
@@ -104,6 +105,9 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
             place->sequence = taken.sequence;
             place->batch.assign(taken.batch.begin(), taken.batch.end());
             place->attempts = taken.attempts;
+            place->losses = taken.losses + (taken.begun == store::Begun::no ? 0 : 1);
+            place->losses_alone = taken.losses_alone + (taken.begun == store::Begun::alone ? 1 : 0);
+            place->one_by_one = taken.begun == store::Begun::no ? 0 : taken.batch.size();
             place->retry_at = taken.retry_at;
             if (taken.retry_at)
                 place->retries_at =
@@ -195,16 +199,43 @@ void Deliverer::give_back(const std::vector<HeldPtr>& all) {
     }
 }
 
+void Deliverer::begin_stop() {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+}
+
+bool Deliverer::wait_until_empty(Duration deadline) {
+    const base::Countdown countdown{deadline};
+    const auto is_empty = [&] {
+        const std::lock_guard lock{mutex_};
+        return running_ == 0;
+    };
+    while (!is_empty() && countdown.left() > Duration::zero()) emptied_.wait_for(countdown.left());
+    if (is_empty()) return true;
+    std::vector<std::stop_source> running;
+    {
+        const std::lock_guard lock{mutex_};
+        for (auto& [partition, held] : held_)
+            if (held->running) running.push_back(held->stop);
+    }
+    for (auto& stop : running) stop.request_stop();
+    return is_empty();
+}
+
 void Deliverer::end_work() noexcept {
     try {
         step();  // the last words
         step();  // of what has not begun after all
         std::vector<HeldPtr> all;
+        HeldPtr left;
         {
             const std::lock_guard lock{mutex_};
             for (const auto& [partition, held] : held_)
                 if (!held->running && !held->lost) all.push_back(held);
+            if (sole_ && sole_->running && !sole_->lost) left = sole_;
         }
+        // A handler that has not returned ends with the engine: it does not end the engine.
+        if (left) parts_.store.outbox().accompany(left->partition, left->fence);
         give_back(all);
     } catch (const std::exception& e) {
         log(LogLevel::warning,
@@ -212,6 +243,7 @@ void Deliverer::end_work() noexcept {
     }
     log_now();
     const std::lock_guard lock{mutex_};
+    end_alone();
     std::erase_if(held_, [](const auto& entry) { return !entry.second->is_busy(); });
 }
 

@@ -52,16 +52,29 @@ base::Pause Deliverer::next_pause(Now now) {
         const auto soon = next_move(*held->channel);
         if (held->ended) next = std::min(next, soon);
         if (stopping_ || held->stopped) continue;
-        if (held->retries_at)
+        if (alone_ != Alone::no || !begins_) continue;
+        if (wants_alone(*held) && alone_again_at_ > now.at)
+            next = std::min(next, alone_again_at_);
+        else if (held->retries_at)
             next = std::min(next, *held->retries_at);
         else if (!held->batch.empty() || held->may_have_more)
             next = std::min(next, soon);
         if (held->next_due && *held->next_due - now.due < base::for_ever)
             next = std::min(next, now.at + (*held->next_due - now.due));
     }
+    if (alone_ != Alone::no) next = std::min(next, alone_since_ + options_.lease);
     wakes_at_ = next;
     if (next == Duration::max()) return std::nullopt;
     return std::max(next - now.at, Duration::zero());
+}
+
+void Deliverer::log_now() {
+    std::vector<std::pair<LogLevel, std::string>> said;
+    {
+        const std::lock_guard lock{mutex_};
+        said.swap(said_);
+    }
+    for (const auto& [level, text] : said) log(level, text);
 }
 
 }  // namespace pawl::engine

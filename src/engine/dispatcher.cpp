@@ -40,6 +40,8 @@ const char* kind_name(store::ItemKind kind) {
     return "item";
 }
 
+constexpr auto part = ExclusiveTurn::Part::items;
+
 // What waits for no event is looked at again after this long, in case a wake-up was lost.
 constexpr Duration safety_net = std::chrono::seconds{1};
 
@@ -79,6 +81,7 @@ void Dispatcher::set_up(const Registry& registry, Instances& instances, const Fu
 
 void Dispatcher::begin_work(bool inline_effects) {
     inline_effects_ = inline_effects;
+    end_alone();
     stopping_ = false;
 }
 
@@ -143,6 +146,9 @@ Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Duration now) {
     }
     const auto request = claim_request(&budget, room);
     if (request.interests.empty()) return {};
+    // A message is delivered alone: its end wakes this.
+    const Entry entry{parts_.turn, part};
+    if (!entry) return {};
     point(points::claim_before);
     auto claimed = parts_.store.claim(request);
     point(points::claim_after);
@@ -151,11 +157,12 @@ Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Duration now) {
     base::Pause pause = until(claimed.next_due, claimed.now);
     if (claimed.lost_ones_wait) {
         const std::lock_guard lock{mutex_};
-        if (now >= alone_again_at_) {
+        const bool again = now >= alone_again_at_;
+        if (again && parts_.turn.take(part)) {
             alone_ = Alone::draining;
             alone_since_ = now;
             pause = Duration::zero();
-        } else {
+        } else if (!again) {
             pause = sooner(pause, alone_again_at_ - now);
         }
     }
@@ -163,33 +170,6 @@ Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Duration now) {
     if (count == 0 && pause && *pause == Duration::zero() && !claimed.lost_ones_wait)
         pause = std::nullopt;
     return {count, count > 0 ? Duration::zero() : pause};
-}
-
-Dispatcher::Claiming Dispatcher::claim_alone(Duration now) {
-    {
-        const std::lock_guard lock{mutex_};
-        if (held_ > 0) {
-            if (now - alone_since_ < options_.lease)
-                return {0, options_.lease - (now - alone_since_)};
-            // Something takes long. The others go on beside it; the next try comes later.
-            alone_ = Alone::no;
-            alone_again_at_ = now + options_.lease;
-            return {0, Duration::zero()};
-        }
-    }
-    auto request = claim_request(nullptr, 1);
-    request.lost_ones = true;
-    point(points::alone_before);
-    auto claimed = parts_.store.claim(request);
-    if (!claimed.items.empty()) point(points::alone_after);
-    const std::size_t count = claimed.items.size();
-    {
-        const std::lock_guard lock{mutex_};
-        alone_ = count == 0 ? Alone::no : Alone::running;
-        alone_since_ = now;
-    }
-    take_all(std::move(claimed.items));
-    return {count, count == 0 ? base::Pause{Duration::zero()} : base::Pause{options_.lease}};
 }
 
 store::ClaimRequest Dispatcher::claim_request(const Budget* budget, std::size_t room) {
@@ -250,6 +230,7 @@ void Dispatcher::take(store::Item item, std::shared_ptr<void> prepared) {
         ++lane->budget->held;
         items_.insert(held);
     }
+    parts_.turn.add(part);
     run(held);
 }
 
@@ -274,6 +255,7 @@ std::optional<store::Claim> Dispatcher::reserve_in(Lane& lane) {
     auto& budget = *lane.budget;
     if (alone_ != Alone::no || budget.held >= budget.limit || (limit > 0 && lane.held >= limit))
         return std::nullopt;
+    if (!parts_.turn.enter(part)) return std::nullopt;
     ++held_;
     ++budget.held;
     ++lane.held;
@@ -287,13 +269,15 @@ void Dispatcher::cancel(const Registered& workflow, const std::string& effect) {
 void Dispatcher::cancel(const store::Line& line) { cancel_in(*by_line_.at(line)); }
 
 void Dispatcher::cancel_in(Lane& lane) {
+    bool empty = false;
     {
         const std::lock_guard lock{mutex_};
         --lane.held;
         --lane.budget->held;
-        if (--held_ > 0) return;
+        empty = --held_ == 0;
     }
-    emptied_.set();
+    parts_.turn.leave(part);
+    if (empty) emptied_.set();
 }
 
 void Dispatcher::launch(store::Item item, std::shared_ptr<void> prepared) {
@@ -487,6 +471,7 @@ void Dispatcher::done(const HeldPtr& held) {
                held->lane->policy.at_once > 0;
         if (want) budget.hungry = false;
     }
+    parts_.turn.leave(part);
     if (empty) emptied_.set();
     if (want && wanted_) wanted_();
 }

@@ -14,6 +14,7 @@
 
 #include "base/latch.hpp"
 #include "base/pool.hpp"
+#include "engine/exclusive_turn.hpp"
 #include "engine/functions.hpp"
 #include "engine/instances.hpp"
 #include "engine/session.hpp"
@@ -74,6 +75,7 @@ public:
         base::Pool& workers;
         base::Random& random;
         Session& session;
+        ExclusiveTurn& turn;
         const Clock& clock;
     };
     struct Options {
@@ -144,6 +146,7 @@ private:
     };
     Claiming claim_normal(Duration now);
     Claiming claim_alone(Duration now);
+    void end_alone();
     Claiming claim_within(Budget& budget, Duration now);
     store::ClaimRequest claim_request(const Budget* budget, std::size_t room);
     std::optional<store::Claim> reserve_in(Lane& lane);

@@ -39,12 +39,24 @@ struct Partition {
     friend auto operator<=>(const Partition&, const Partition&) = default;
 };
 
-/// A partition as whoever takes it over finds it.
+/// Whether the owner of a partition has the first message of its batch in a handler, or is about
+/// to.
+enum class Begun : std::uint8_t {
+    no = 0,
+    beside_others = 1,  ///< other work may run in the same process
+    alone = 2,          ///< nothing else runs in the process
+};
+
+/// A partition as whoever takes it over finds it. `begun`: the owner before has ended with the
+/// first of the batch in a handler; one that gave the partition back has not.
 struct OwnedPartition {
     Partition partition;
-    std::int64_t sequence = 0;   ///< of the last message that is done
-    std::vector<Message> batch;  ///< those that have got the numbers behind it and are not done
-    std::int32_t attempts = 0;   ///< begun at the first of the batch
+    std::int64_t sequence = 0;      ///< of the last message that is done
+    std::vector<Message> batch;     ///< those that have got the numbers behind it and are not done
+    std::int32_t attempts = 0;      ///< begun at the first of the batch
+    std::int32_t losses = 0;        ///< of those: ended with their process, before the last owner
+    std::int32_t losses_alone = 0;  ///< of those: nothing else ran in the process
+    Begun begun = Begun::no;
     std::optional<Time> retry_at;
     std::optional<std::string> stopped;  ///< why nothing of it is delivered
 };
@@ -68,11 +80,14 @@ struct Burial {
 struct Advance {
     Partition partition;
     Fence fence = 0;
-    std::int64_t sequence = 0;         ///< of the last message that is done
-    std::vector<std::int64_t> done;    ///< positions: delivered, or buried
-    std::vector<Burial> buried;        ///< of those
-    std::vector<std::int64_t> left;    ///< positions that have numbers and are not done, in order
-    std::int32_t attempts = 0;         ///< begun at the first that is left
+    std::int64_t sequence = 0;       ///< of the last message that is done
+    std::vector<std::int64_t> done;  ///< positions: delivered, or buried
+    std::vector<Burial> buried;      ///< of those
+    std::vector<std::int64_t> left;  ///< positions that have numbers and are not done, in order
+    std::int32_t attempts = 0;       ///< begun at the first that is left
+    std::int32_t losses = 0;         ///< see OwnedPartition
+    std::int32_t losses_alone = 0;
+    Begun begun = Begun::no;           ///< the first that is left or, if none is, that is fetched
     std::optional<Time> retry_at;      ///< not before this
     std::optional<std::string> error;  ///< of the last attempt
     bool stopped = false;              ///< until somebody has it go on
@@ -148,13 +163,15 @@ public:
     /// in `except` excepted.
     virtual Ownership own(const Claim& claim, const std::string& channel,
                           std::span<const std::int32_t> except = {}) = 0;
-    /// Gives partitions back. Lost fences are ignored.
+    /// Gives partitions back: nothing of them is begun any more. Lost fences are ignored.
     virtual void disown(std::span<const Partition> partitions, Fence fence) = 0;
     /// When the first message of each is due, those that have numbers among them: a time that has
     /// passed if it is at once, nothing if there is none.
     virtual std::vector<std::optional<Time>> look(std::span<const Partition> partitions) = 0;
     /// One answer for each.
     virtual std::vector<Advanced> advance(std::span<const Advance> all) = 0;
+    /// What was begun alone is begun beside others from now on. A lost fence is ignored.
+    virtual void accompany(const Partition& partition, Fence fence) = 0;
 
     /// The names of all channels.
     virtual std::vector<std::string> channels() = 0;

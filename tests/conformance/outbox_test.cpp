@@ -150,6 +150,58 @@ TEST_P(Outboxes, CountABatchAsBegunWhenItIsFetched) {
     EXPECT_EQ(store->outbox().depths("news")[0].attempts, 1);
 }
 
+TEST_P(Outboxes, KeepWhatTheirOwnerHadBegunWhenItDied) {
+    store->outbox().declare("news", 1);
+    publish(message("a"));
+    publish(message("b"));
+    own(open_session());
+    const auto all = positions(advance({.begun = Begun::beside_others, .fetch = 2}).fetched);
+    clock.advance(2min);
+    auto found = own(open_session()).at(0);
+    EXPECT_EQ(found.begun, Begun::beside_others);
+    EXPECT_EQ(found.losses, 0) << "whoever takes it counts";
+    advance({.left = all, .attempts = 2, .losses = 1, .begun = Begun::alone});
+    clock.advance(2min);
+    found = own(open_session()).at(0);
+    EXPECT_EQ(found.begun, Begun::alone);
+    EXPECT_EQ(found.attempts, 2);
+    EXPECT_EQ(found.losses, 1);
+    advance({.left = all, .attempts = 3, .losses = 2, .losses_alone = 1, .begun = Begun::alone});
+    store->outbox().accompany(found.partition, fence + 1);
+    clock.advance(2min);
+    found = own(open_session()).at(0);
+    EXPECT_EQ(found.begun, Begun::alone) << "the fence was another one";
+    EXPECT_EQ(found.losses_alone, 1);
+    store->outbox().accompany(found.partition, fence);
+    clock.advance(2min);
+    EXPECT_EQ(own(open_session()).at(0).begun, Begun::beside_others);
+}
+
+TEST_P(Outboxes, HaveNothingBegunWhenTheyAreGivenBackStoppedOrEmpty) {
+    store->outbox().declare("news", 1);
+    publish(message("a"));
+    const auto session = open_session();
+    const auto partition = own(session).at(0).partition;
+    const auto all = positions(advance({.begun = Begun::beside_others, .fetch = 1}).fetched);
+    store->outbox().accompany(partition, fence);
+    store->outbox().disown(std::vector{partition}, fence);
+    EXPECT_EQ(own(session).at(0).begun, Begun::no) << "given back";
+    advance({.left = all,
+             .attempts = 2,
+             .losses = 2,
+             .losses_alone = 1,
+             .begun = Begun::alone,
+             .stopped = true});
+    EXPECT_EQ(store->outbox().resume("news"), 1);
+    const auto resumed = own(session).at(0);
+    EXPECT_EQ(resumed.begun, Begun::no);
+    EXPECT_EQ(resumed.losses, 0);
+    EXPECT_EQ(resumed.losses_alone, 0);
+    advance({.sequence = 1, .done = all, .begun = Begun::beside_others, .fetch = 1});
+    clock.advance(2min);
+    EXPECT_EQ(own(open_session()).at(0).begun, Begun::no) << "there was nothing to begin";
+}
+
 TEST_P(Outboxes, DeliverLaterWhatIsForLater) {
     store->outbox().declare("news", 1);
     auto later = message("later");

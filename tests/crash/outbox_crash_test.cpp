@@ -339,8 +339,9 @@ TEST_P(OutboxCrash, OfAHandlerBuriesItsMessageAlone) {
     const auto dead = scene.engine().dead_messages();
     ASSERT_EQ(dead.size(), 1u);
     EXPECT_EQ(json::decode<Note>(dead[0].payload).key, "poison");
-    EXPECT_EQ(dead[0].attempts, poison_attempts);
-    EXPECT_EQ(dead[0].reason, "no attempt at it came back");
+    // Twice beside others, then alone until it is enough; more often where a lease passed.
+    EXPECT_GE(dead[0].attempts, 2 + Options{}.losses);
+    EXPECT_EQ(dead[0].reason, "its handler ended its process 3 times");
     const auto first = first_deliveries(scene.deliveries());
     check_order_of_keys(first);
     EXPECT_EQ(first.size(), notes.size() + 1);
@@ -370,6 +371,34 @@ TEST_P(OutboxCrash, RepeatsWhatTheCallOfABatchHadAcknowledged) {
     EXPECT_THAT(numbers[second.name], testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8))
         << "also what was acknowledged: the call had not ended";
     EXPECT_EQ(scene.engine().count_dead_messages(), 0);
+}
+
+TEST_P(OutboxCrash, OfAHandlerHarmsNoMessageBesideIt) {
+    OutboxScene scene{GetParam(), seed_of_this_test()};
+    scene.engine().publish(channel, Note{"poison", 1}, {.partition = 1});
+    for (const int part : {0, 2})
+        scene.engine().publish(channel, Note{"innocent", part}, {.partition = part});
+    scene.engine().publish(channel, Note{"behind", 1}, {.partition = 1});
+    auto worker = scene.hire("together");
+    int deaths = 0;
+    EXPECT_TRUE(await(
+        [&] {
+            if (!worker.process.is_running()) {
+                EXPECT_TRUE(worker.process.was_killed()) << worker.name;
+                ++deaths;
+                worker = scene.hire("together");
+            }
+            return scene.is_delivered();
+        },
+        patience))
+        << scene.log();
+    std::cout << deaths << " deaths" << std::endl;
+    const auto dead = scene.engine().dead_messages();
+    ASSERT_EQ(dead.size(), 1u) << scene.log();
+    EXPECT_EQ(json::decode<Note>(dead[0].payload).key, "poison");
+    EXPECT_EQ(dead[0].reason, "its handler ended its process 3 times");
+    EXPECT_GE(deaths, 2 + Options{}.losses);
+    EXPECT_EQ(first_deliveries(scene.deliveries()).size(), 4u);
 }
 
 TEST_P(OutboxCrash, ThatWasOnlyAPauseChangesNothing) {

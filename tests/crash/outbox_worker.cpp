@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -37,7 +38,7 @@ public:
             {"transact", [&] { transact(); }}, {"post", [&] { post(); }},
             {"apply", [&] { apply(); }},       {"poisoned", [&] { poisoned(); }},
             {"dawdle", [&] { dawdle(); }},     {"route", [&] { route(); }},
-            {"acknowledge", [&] { acknowledge(); }},
+            {"together", [&] { together(); }}, {"acknowledge", [&] { acknowledge(); }},
             {"linger", [&] { linger(); }},
         };
         roles.at(arguments_.role)();
@@ -192,6 +193,29 @@ private:
                 if (it.key == "poison") ::kill(::getpid(), SIGKILL);
             },
             {.partitions = partitions, .batch = 8, .policy = {.attempts = poison_attempts}});
+        work(engine);
+    }
+
+    // The poison waits until another message is in its handler, and that one until the process has
+    // ended: where they are together, they end together.
+    void together() {
+        std::atomic<bool> other_runs{false};
+        auto longer = options();
+        longer.lease = 2s;  // of more than a handler takes on a machine that has much to do
+        pawl::Engine engine{arguments_.url, longer};
+        engine.subscribe(channel,
+                         [&](const Note& it, const pawl::Received& received) {
+                             note("delivered", line_of(arguments_.name, it, received));
+                             if (it.key == "poison") {
+                                 for (int waits = 0; waits < 30 && !other_runs; ++waits)
+                                     dawdle_for(10);
+                                 ::kill(::getpid(), SIGKILL);
+                             }
+                             other_runs = true;
+                             dawdle_for(400);
+                             other_runs = false;
+                         },
+                         {.partitions = partitions, .policy = {.attempts = poison_attempts}});
         work(engine);
     }
 

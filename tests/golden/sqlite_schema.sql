@@ -222,6 +222,9 @@ CREATE TABLE pawl_partition (
     part     INTEGER NOT NULL,
     sequence INTEGER NOT NULL DEFAULT 0,     -- of the last message that is done
     attempts INTEGER NOT NULL DEFAULT 0,     -- begun at the first of the batch
+    losses   INTEGER NOT NULL DEFAULT 0,     -- of those: ended with their process
+    losses_alone INTEGER NOT NULL DEFAULT 0, -- of those: nothing else ran in the process
+    begun    INTEGER NOT NULL DEFAULT 0,     -- the first of the batch: 1 beside others, 2 alone
     session  INTEGER,
     fence    INTEGER,
     retry_at INTEGER,

@@ -90,6 +90,9 @@ Ownership Delivering::own(const Claim& claim, const std::string& channel,
         taken.partition = partition;
         taken.sequence = row.sequence;
         taken.attempts = row.attempts;
+        taken.losses = row.losses;
+        taken.losses_alone = row.losses_alone;
+        taken.begun = row.begun;
         taken.retry_at = row.retry_at;
         if (row.stopped) taken.stopped = row.error.value_or("");
         for (const auto position : row.batch) taken.batch.push_back(state_.messages.at(position));
@@ -104,6 +107,7 @@ void Delivering::disown(std::span<const Partition> partitions, Fence fence) {
         if (at == state_.partitions.end() || at->second.fence != fence) continue;
         at->second.session = 0;
         at->second.fence = 0;
+        at->second.begun = Begun::no;
     }
 }
 
@@ -145,9 +149,12 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
         row.sequence = one.sequence;
         row.batch = one.left;
         row.attempts = one.attempts;
+        row.losses = one.losses;
+        row.losses_alone = one.losses_alone;
         row.retry_at = one.retry_at;
         row.error = one.error;
         row.stopped = one.stopped;
+        row.begun = one.left.empty() ? Begun::no : one.begun;
         if (one.fetch == 0) continue;
         std::size_t bytes = 0;
         for (auto& [position, message] : state_.messages) {
@@ -162,7 +169,10 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
             answer.fetched.push_back(message);
             row.batch.push_back(position);
         }
-        if (one.left.empty() && !answer.fetched.empty()) row.attempts = 1;
+        if (one.left.empty() && !answer.fetched.empty()) {
+            row.attempts = 1;
+            row.begun = one.begun;
+        }
     }
     return answers;
 }
@@ -172,6 +182,13 @@ std::vector<std::string> Delivering::channels() {
     std::vector<std::string> names;
     for (const auto& [name, partitions] : state_.channels) names.push_back(name);
     return names;
+}
+
+void Delivering::accompany(const Partition& partition, Fence fence) {
+    const std::lock_guard lock{mutex_};
+    const auto at = state_.partitions.find(partition);
+    if (at == state_.partitions.end() || at->second.fence != fence) return;
+    if (at->second.begun == Begun::alone) at->second.begun = Begun::beside_others;
 }
 
 std::vector<PartitionDepth> Delivering::depths(const std::string& channel) {
@@ -217,6 +234,9 @@ std::int64_t Delivering::resume(const std::string& channel) {
         row.stopped = false;
         row.retry_at.reset();
         row.attempts = 0;
+        row.losses = 0;
+        row.losses_alone = 0;
+        row.begun = Begun::no;
         row.session = 0;
         row.fence = 0;
         ++resumed;

@@ -27,6 +27,7 @@ public:
     std::vector<std::optional<Time>> look(std::span<const Partition> partitions) override;
     std::vector<Advanced> advance(std::span<const Advance> all) override;
     std::vector<std::string> channels() override;
+    void accompany(const Partition& partition, Fence fence) override;
     std::vector<PartitionDepth> depths(const std::string& channel) override;
     std::vector<Delivered> delivered(std::span<const Uuid> messages) override;
     std::int64_t resume(const std::string& channel) override;

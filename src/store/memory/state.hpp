@@ -38,6 +38,9 @@ struct PartitionRow {
     std::int64_t sequence = 0;
     std::vector<std::int64_t> batch;
     std::int32_t attempts = 0;
+    std::int32_t losses = 0;
+    std::int32_t losses_alone = 0;
+    Begun begun = Begun::no;
     std::optional<Time> retry_at;
     std::optional<std::string> error;
     bool stopped = false;

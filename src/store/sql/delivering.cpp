@@ -51,8 +51,9 @@ public:
         auto positions = one.left;
         for (const auto& message : fetched) positions.push_back(message.position);
         batches_.push_back(packed(positions));
-        const bool begun = one.left.empty() && !fetched.empty();
-        moved.add({channel, one.partition.index, one.sequence, begun ? 1 : one.attempts,
+        const bool first = one.left.empty() && !fetched.empty();
+        moved.add({channel, one.partition.index, one.sequence, first ? 1 : one.attempts, one.losses,
+                   one.losses_alone, positions.empty() ? 0 : static_cast<int>(one.begun),
                    one.retry_at, one.stopped ? 1 : 0, one.error ? text(*one.error) : Value{},
                    given_bytes(batches_.back())});
     }
@@ -177,9 +178,12 @@ std::vector<OwnedPartition> Delivering::read(Connection& connection, Ref ref,
         one.partition = {channel, parts[key]};
         one.sequence = row.number(0);
         one.attempts = static_cast<std::int32_t>(row.number(1));
-        one.retry_at = row.maybe_time(2);
-        if (row.number(3) != 0) one.stopped = std::string{row.view(4)};
-        batches[key] = unpacked(row.view(5));
+        one.losses = static_cast<std::int32_t>(row.number(2));
+        one.losses_alone = static_cast<std::int32_t>(row.number(3));
+        one.begun = static_cast<Begun>(row.number(4));
+        one.retry_at = row.maybe_time(5);
+        if (row.number(6) != 0) one.stopped = std::string{row.view(7)};
+        batches[key] = unpacked(row.view(8));
     });
     for (std::size_t at = 0; at < batches.size(); ++at)
         for (const auto position : batches[at]) {
@@ -343,6 +347,13 @@ void Delivering::fetch(Connection& connection, std::span<const Advance> all,
         fetched.push_back(read_message(row));
         fetched.back().channel = one.partition.channel;
         bytes[key] += fetched.back().payload.bytes.size();
+    });
+}
+
+void Delivering::accompany(const Partition& partition, Fence fence) {
+    in_write(database_, Purpose::group, [&](Connection& connection) {
+        const Ref ref = find(connection, partition.channel).value_or(0);
+        return connection.run(sql_.partitions.accompany, {ref, partition.index, fence});
     });
 }
 

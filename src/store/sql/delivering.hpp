@@ -35,6 +35,7 @@ public:
     void disown(std::span<const Partition> partitions, Fence fence) override;
     std::vector<std::optional<Time>> look(std::span<const Partition> partitions) override;
     std::vector<Advanced> advance(std::span<const Advance> all) override;
+    void accompany(const Partition& partition, Fence fence) override;
     /// The same inside of a transaction that somebody else commits; fetches nothing.
     bool advance_in(Connection& connection, const Advance& one);
 

@@ -31,22 +31,27 @@ inline constexpr Statements::Partitions standard_partitions{
         "WHERE p.channel = $1 AND (s.id IS NULL OR s.until <= $2) ORDER BY p.part LIMIT $3",
     .take = "UPDATE pawl_partition SET session = $3, fence = $4 WHERE channel = $1 AND part = $2",
     .rows =
-        "SELECT sequence, attempts, retry_at, stopped, error, batch FROM pawl_partition "
+        "SELECT sequence, attempts, losses, losses_alone, begun, retry_at, stopped, error, batch "
+        "FROM pawl_partition "
         "WHERE channel = $1 AND part = $2",
     .hold = "SELECT 1 FROM pawl_partition WHERE channel = $1 AND part = $2 AND fence = $3",
     .advance =
         "UPDATE pawl_partition "
-        "SET sequence = $3, attempts = $4, retry_at = $5, stopped = $6, error = $7, batch = "
-        "$8 WHERE channel = $1 AND part = $2",
+        "SET sequence = $3, attempts = $4, losses = $5, losses_alone = $6, begun = $7, "
+        "retry_at = $8, stopped = $9, error = $10, batch = $11 WHERE channel = $1 AND part = $2",
+    .accompany =
+        "UPDATE pawl_partition SET begun = 1 WHERE channel = $1 AND part = $2 AND fence = $3 "
+        "AND begun = 2",
     .give_back =
-        "UPDATE pawl_partition SET session = NULL, fence = NULL WHERE channel = $1 "
+        "UPDATE pawl_partition SET session = NULL, fence = NULL, begun = 0 WHERE channel = $1 "
         "AND part = $2 AND fence = $3",
     .depths =
         "SELECT part, sequence, attempts, stopped, error, session FROM pawl_partition "
         "WHERE channel = $1 ORDER BY part",
     .resume =
         "UPDATE pawl_partition "
-        "SET stopped = 0, retry_at = NULL, attempts = 0, session = NULL, fence = NULL "
+        "SET stopped = 0, retry_at = NULL, attempts = 0, losses = 0, losses_alone = 0, begun = 0, "
+        "session = NULL, fence = NULL "
         "WHERE channel = $1 AND stopped = 1",
 };
 

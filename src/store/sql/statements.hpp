@@ -169,15 +169,16 @@ struct Statements {
     } channels;
 
     struct Partitions {
-        Statement add;        ///< bulk (channel, part): unless it is there
-        Statement lock;       ///< (channel): locks all of them
-        Statement remove;     ///< (channel)
-        Statement owners;     ///< (channel, now): part, session, 1 if that one lives
-        Statement free;       ///< (channel, now, limit): those that no live session has; locked
-        Statement take;       ///< bulk (channel, part, session, fence)
-        Statement rows;       ///< bulk (channel, part): sequence, attempts, retry_at, stopped, ...
-        Statement hold;       ///< bulk (channel, part, fence): something where it is so; locked
-        Statement advance;    ///< bulk (channel, part, sequence, attempts, retry_at, stopped, ...)
+        Statement add;      ///< bulk (channel, part): unless it is there
+        Statement lock;     ///< (channel): locks all of them
+        Statement remove;   ///< (channel)
+        Statement owners;   ///< (channel, now): part, session, 1 if that one lives
+        Statement free;     ///< (channel, now, limit): those that no live session has; locked
+        Statement take;     ///< bulk (channel, part, session, fence)
+        Statement rows;     ///< bulk (channel, part): sequence, attempts, losses, losses_alone, ...
+        Statement hold;     ///< bulk (channel, part, fence): something where it is so; locked
+        Statement advance;  ///< bulk (channel, part, sequence, attempts, losses, losses_alone, ...)
+        Statement accompany;  ///< (channel, part, fence): what was begun alone is not any more
         Statement give_back;  ///< bulk (channel, part, fence)
         Statement depths;     ///< (channel): part, sequence, attempts, stopped, error, session
         Statement resume;     ///< (channel): those that stopped are taken anew

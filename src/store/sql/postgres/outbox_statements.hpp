@@ -43,7 +43,8 @@ inline constexpr Statements::Partitions partitions{
         "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::bigint[]) AS k (channel, "
         "part, session, fence) WHERE p.channel = k.channel AND p.part = k.part",
     .rows =
-        "SELECT k.ord, p.sequence, p.attempts, p.retry_at, p.stopped, p.error, p.batch "
+        "SELECT k.ord, p.sequence, p.attempts, p.losses, p.losses_alone, p.begun, p.retry_at, "
+        "p.stopped, p.error, p.batch "
         "FROM unnest($1::bigint[], $2::integer[]) WITH ORDINALITY AS k (channel, part, ord) "
         "CROSS JOIN LATERAL (SELECT * FROM pawl_partition WHERE channel = k.channel "
         "AND part = k.part OFFSET 0) AS p",
@@ -55,13 +56,18 @@ inline constexpr Statements::Partitions partitions{
         "AND p.fence = k.fence FOR UPDATE) AS p",
     .advance =
         "UPDATE pawl_partition p "
-        "SET sequence = k.sequence, attempts = k.attempts, retry_at = k.retry_at, stopped = "
-        "k.stopped, error = k.error, batch = k.batch "
-        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::integer[], $5::bigint[], "
-        "$6::smallint[], $7::text[], $8::bytea[]) AS k (channel, part, sequence, attempts, "
-        "retry_at, stopped, error, batch) WHERE p.channel = k.channel AND p.part = k.part",
+        "SET sequence = k.sequence, attempts = k.attempts, losses = k.losses, losses_alone = "
+        "k.losses_alone, begun = k.begun, retry_at = k.retry_at, stopped = k.stopped, error = "
+        "k.error, batch = k.batch "
+        "FROM unnest($1::bigint[], $2::integer[], $3::bigint[], $4::integer[], $5::integer[], "
+        "$6::integer[], $7::smallint[], $8::bigint[], $9::smallint[], $10::text[], $11::bytea[]) "
+        "AS k (channel, part, sequence, attempts, losses, losses_alone, begun, retry_at, stopped, "
+        "error, batch) WHERE p.channel = k.channel AND p.part = k.part",
+    .accompany =
+        "UPDATE pawl_partition SET begun = 1 WHERE channel = $1::bigint AND part = $2::integer "
+        "AND fence = $3::bigint AND begun = 2",
     .give_back =
-        "UPDATE pawl_partition p SET session = NULL, fence = NULL "
+        "UPDATE pawl_partition p SET session = NULL, fence = NULL, begun = 0 "
         "FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS k (channel, part, fence) "
         "WHERE p.channel = k.channel AND p.part = k.part AND p.fence = k.fence",
     .depths =
@@ -69,7 +75,8 @@ inline constexpr Statements::Partitions partitions{
         "WHERE channel = $1::bigint ORDER BY part",
     .resume =
         "UPDATE pawl_partition "
-        "SET stopped = 0, retry_at = NULL, attempts = 0, session = NULL, fence = NULL "
+        "SET stopped = 0, retry_at = NULL, attempts = 0, losses = 0, losses_alone = 0, begun = 0, "
+        "session = NULL, fence = NULL "
         "WHERE channel = $1::bigint AND stopped = 1",
 };
 

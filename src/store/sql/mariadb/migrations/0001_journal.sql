@@ -289,6 +289,9 @@ CREATE TABLE IF NOT EXISTS pawl_partition (
     part     INT NOT NULL,
     sequence BIGINT NOT NULL DEFAULT 0,      -- of the last message that is done
     attempts INT NOT NULL DEFAULT 0,         -- begun at the first of the batch
+    losses   INT NOT NULL DEFAULT 0,         -- of those: ended with their process
+    losses_alone INT NOT NULL DEFAULT 0,     -- of those: nothing else ran in the process
+    begun    TINYINT NOT NULL DEFAULT 0,     -- the first of the batch: 1 beside others, 2 alone
     session  BIGINT,
     fence    BIGINT,
     retry_at BIGINT,

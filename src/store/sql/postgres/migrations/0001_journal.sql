@@ -278,10 +278,13 @@ CREATE TABLE pawl_partition (
     channel  bigint NOT NULL,
     part     integer NOT NULL,
     attempts integer NOT NULL DEFAULT 0,        -- begun at the first of the batch
+    losses   integer NOT NULL DEFAULT 0,        -- of those: ended with their process
+    losses_alone integer NOT NULL DEFAULT 0,    -- of those: nothing else ran in the process
     sequence bigint NOT NULL DEFAULT 0,         -- of the last message that is done
     session  bigint,
     fence    bigint,
     retry_at bigint,
+    begun    smallint NOT NULL DEFAULT 0,       -- the first of the batch: 1 beside others, 2 alone
     stopped  smallint NOT NULL DEFAULT 0,
     error    text COLLATE "C",
     batch    bytea,                             -- positions that have the next numbers, eight bytes each
