@@ -75,6 +75,7 @@ private:
     records::Started started_;  // does not change once it is open
     mutable std::mutex mutex_;  // of what follows; held while the store is asked: words take turns
     store::Version version_ = 0;
+    store::Head head_ = 0;
     std::map<std::string, Known> steps_;
     std::string lost_;  // why it is not ours any more
     bool finished_ = false;
@@ -97,13 +98,16 @@ store::Answer GuardedRun::append(std::vector<store::Event> events, RunStatus sta
     auto& append = commit.append.emplace();
     append.instance = name_;
     append.expected = version_;
+    append.expected_head = head_;
     append.events = std::move(events);
+    const auto head = store::head_of(append.events.back().id);
     append.status = static_cast<std::int32_t>(status);
     append.finished = pawl::finished(status);
     const base::Countdown countdown{timeout_};
     auto answer =
         core_.runs().commit(std::move(commit), [&] { return countdown.left() > Duration::zero(); });
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
+    if (answer.fate == store::Fate::committed) head_ = head;
     return answer;
 }
 
@@ -148,6 +152,7 @@ bool GuardedRun::take_over(const store::Loaded& loaded) {
                                 "is executed by pawl",
                                 shown())};
     version_ = loaded.row->version;
+    head_ = loaded.row->head;
     finished_ = loaded.row->finished_at.has_value();
     if (finished_) return true;
     const auto answer = append({entry(records::Opened{})}, RunStatus::running);

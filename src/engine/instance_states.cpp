@@ -73,6 +73,7 @@ void Instances::take_state(CachedInstance& instance, const store::Loaded& loaded
     const auto& workflow = *instance.workflow;
     instance.state = loaded.row ? state_of(workflow, instance.id, loaded) : workflow.model->fresh();
     instance.version = loaded.row ? loaded.row->version : 0;
+    instance.head = loaded.row ? loaded.row->head : 0;
     instance.snapshot_at = loaded.snapshot ? loaded.snapshot->sequence : 0;
     instance.speculative = false;
     instance.has_timers = instance.version > 0;

@@ -264,6 +264,7 @@ void Instances::plan(CachedInstance& instance, Request& request) {
     request.error_ = nullptr;
     request.speculative_ = instance.speculative;
     request.decided_on_ = instance.version;
+    request.head_decided_on_ = instance.head;
     request.chain = instance.chain;
     plan_confirmation(instance, request);
 
@@ -317,6 +318,7 @@ void Instances::plan_confirmation(const CachedInstance& instance, Request& reque
     auto& append = request.commit.append.emplace();
     append.instance = {instance.workflow->name, instance.id};
     append.expected = request.decided_on_;
+    append.expected_head = request.head_decided_on_;
     append.input_id = request.input_id;
     request.commit.envelope = request.envelope;
     request.outcome_.version = request.decided_on_;
@@ -325,7 +327,6 @@ void Instances::plan_confirmation(const CachedInstance& instance, Request& reque
 void Instances::plan_accepted(CachedInstance& instance, Request& request, detail::Draft draft) {
     auto& workflow = *instance.workflow;
     request.outcome_.events = static_cast<std::int64_t>(draft.events.size());
-    const auto expected = request.commit.append->expected;
     auto& append = *request.commit.append;
     // What pawl's own hands on was within the limit when it came.
     const bool own = is_own(workflow.name);
@@ -339,7 +340,8 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
                                           .now = parts_.clock.now(),
                                           .payload_limit = options_.payload_limit});
     append.instance = {workflow.name, instance.id};
-    append.expected = expected;
+    append.expected = request.decided_on_;
+    append.expected_head = request.head_decided_on_;
     append.input_id = request.input_id;
     append.unique_key = request.input->unique_key().value_or("");
     base::check_optional_id("unique key", append.unique_key);
@@ -366,6 +368,7 @@ void Instances::plan_accepted(CachedInstance& instance, Request& request, detail
     append.has_timers = instance.has_timers;
 
     instance.version += static_cast<store::Version>(append.events.size());
+    if (!append.events.empty()) instance.head = store::head_of(append.events.back().id);
     request.outcome_.version = instance.version;
     if (!append.finished &&
         instance.version - instance.snapshot_at >= workflow.options.snapshot_every) {

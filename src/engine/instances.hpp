@@ -38,6 +38,7 @@ struct CachedInstance {
     // Only the thread that is deciding touches these.
     std::unique_ptr<detail::State> state;  ///< none: to be loaded
     store::Version version = 0;
+    store::Head head = 0;  ///< of the event at this version
     store::Version snapshot_at = 0;
     bool speculative = false;  ///< taken for new without a look
     bool has_timers = true;    ///< it may have
@@ -52,6 +53,7 @@ struct CachedInstance {
         state.reset();
         chain.reset();
         version = snapshot_at = 0;
+        head = 0;
         speculative = false;
     }
 };

@@ -96,8 +96,7 @@ std::string replayed(detail::FunctionModel& model, Recorded run) {
                       .warn = [](const std::string&) {}},
                      run.item,
                      std::move(run.journal),
-                     0,
-                     static_cast<std::int32_t>(RunStatus::running)};
+                     {.status = static_cast<std::int32_t>(RunStatus::running)}};
     RunExecution execution{{.store = *store,
                             .random = *random,
                             .stops = stops,

@@ -57,6 +57,7 @@ private:
     std::exception_ptr error_;  ///< or the error it will be
     bool speculative_ = false;  ///< decided on an instance that was taken for new
     store::Version decided_on_ = 0;
+    store::Head head_decided_on_ = 0;
 };
 
 }  // namespace pawl::engine

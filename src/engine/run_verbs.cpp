@@ -127,6 +127,7 @@ bool Runs::terminate(const store::InstanceName& run, const std::string& reason) 
         auto& append = commit.append.emplace();
         append.instance = run;
         append.expected = tail.row->version;
+        append.expected_head = tail.row->head;
         append.events.push_back(entry_of(records::Finished::tag, json::encode_enveloped(finished),
                                          parts_.clock, parts_.random));
         append.finished = true;

@@ -101,16 +101,16 @@ ParentIs without_run(store::Store& store, const store::InstanceName& parent) {
     return tail.row && !tail.row->finished_at ? ParentIs::dead_letter : ParentIs::gone;
 }
 
-RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal,
-                     store::Version version, std::int32_t status)
+RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal, RunPlace place)
     : parts_(std::move(parts)),
       instance_(item.instance),
       item_(item.id),
       fence_(item.fence),
       envelope_(item.envelope),
       journal_(std::move(journal)),
-      version_(version),
-      status_(status),
+      version_(place.version),
+      head_(place.head),
+      status_(place.status),
       was_lost_(item.losses > 0),
       failed_before_(!item.born_claimed) {
     if (item.mail > 0) {
@@ -145,6 +145,7 @@ store::Append& RunWriter::append_to(store::Commit& commit, RunStatus status) {
     auto& append = commit.append.emplace();
     append.instance = instance_;
     append.expected = version_;
+    append.expected_head = head_;
     handed_over_ = pending_.size();
     append.events = std::exchange(pending_, {});
     append.taken = taken_;
@@ -208,6 +209,8 @@ RunWriter::Written RunWriter::note(const store::Answer& answer, store::Commit& c
             if (commit.append) {
                 version_ += static_cast<store::Version>(commit.append->events.size());
                 status_ = commit.append->status;
+                if (!commit.append->events.empty())
+                    head_ = store::head_of(commit.append->events.back().id);
             }
             taken_.clear();
             must_write_ = false;

@@ -35,6 +35,13 @@ enum class ParentIs : std::uint8_t {
 /// What one is that has no run item.
 ParentIs without_run(store::Store& store, const store::InstanceName& parent);
 
+/// Where the journal ends that an execution knows.
+struct RunPlace {
+    store::Version version = 0;
+    store::Head head = 0;
+    std::int32_t status = 0;  ///< of the instance, as it is stored
+};
+
 /// Used by the thread that executes the run.
 class RunWriter {
 public:
@@ -49,9 +56,7 @@ public:
         std::function<bool()> is_held;  ///< whether the claim may still be ours
         std::function<void(const std::string&)> warn;
     };
-    /// `status`: that of the instance as it is stored.
-    RunWriter(Parts parts, const store::Item& item, RunJournal journal, store::Version version,
-              std::int32_t status);
+    RunWriter(Parts parts, const store::Item& item, RunJournal journal, RunPlace place);
 
     const RunJournal& journal() const { return journal_; }
     store::Version version() const { return version_; }
@@ -125,6 +130,7 @@ private:
     const store::Envelope envelope_;
     RunJournal journal_;
     store::Version version_;
+    store::Head head_;
     std::int32_t status_;
     std::int64_t seen_mail_ = 0;
     bool was_lost_;  ///< with a process, since it got further last

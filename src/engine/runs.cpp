@@ -94,8 +94,7 @@ private:
         item.born_claimed = true;
         auto prepared = std::make_shared<Prepared>();
         for (const auto& event : append.events) prepared->journal.fold(event);
-        prepared->version = answer.version;
-        prepared->status = append.status;
+        prepared->place = {answer.version, store::head_of(append.events.back().id), append.status};
         if (start_->lends) prepared->lender = start_;
         runs_.waiters_.began(append.instance);
         runs_.parts_.dispatcher.launch(std::move(item), std::move(prepared));
@@ -261,8 +260,7 @@ std::shared_ptr<Runs::Prepared> Runs::prepared(const store::InstanceName& name,
         prepared->finished = true;
         return prepared;
     }
-    prepared->version = loaded.row->version;
-    prepared->status = loaded.row->status;
+    prepared->place = {loaded.row->version, loaded.row->head, loaded.row->status};
     prepared->finished = loaded.row->finished_at.has_value();
     try {
         for (const auto& event : loaded.events) prepared->journal.fold(event);
@@ -367,8 +365,7 @@ void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
                       .warn = [this](const std::string& s) { log(LogLevel::warning, s); }},
                      item,
                      std::move(prepared.journal),
-                     prepared.version,
-                     prepared.status};
+                     prepared.place};
     RunExecution execution{{.store = parts_.store,
                             .random = parts_.random,
                             .stops = stops_,

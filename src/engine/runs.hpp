@@ -115,8 +115,7 @@ private:
     /// What an execution begins with.
     struct Prepared {
         RunJournal journal;
-        store::Version version = 0;
-        std::int32_t status = 0;
+        RunPlace place;
         bool finished = false;
         std::string error;              ///< the journal can't be read
         std::shared_ptr<Start> lender;  ///< whoever waits for it executes it

@@ -70,6 +70,9 @@ struct Append {
     /// events. Without events the Commit confirms that this version is current, and changes the
     /// status of an instance that is there, if it names one; nothing else.
     Version expected = 0;
+    /// The head it was decided on. After a failover that lost commits another event may stand at
+    /// this version: then the Commit is stale. Without a value only the version is compared.
+    std::optional<Head> expected_head;
     std::vector<Event> events;
     std::string unique_key;            ///< taken for this instance until it is finished
     std::string input_id;              ///< applied at most once for this instance

@@ -18,6 +18,9 @@ inline constexpr Time never{Duration{253'402'300'799'000'000}};
 
 /// Sequence of an instance's last event; 0 is an instance that does not exist.
 using Version = std::int64_t;
+/// Tells two instances apart that have one name and one version, in histories of which one was
+/// lost: the last eight bytes of the id of the last event, which are random. 0: there is no event.
+using Head = std::int64_t;
 using ItemId = std::int64_t;
 using SessionId = std::int64_t;
 /// Tells an old claim from a new one: a random token, never derived from a stored counter.
@@ -31,6 +34,12 @@ struct Payload {
     Encoding encoding = Encoding::json;
     friend bool operator==(const Payload&, const Payload&) = default;
 };
+
+inline Head head_of(const Uuid& id) {
+    std::uint64_t head = 0;
+    for (std::size_t i = 8; i < id.bytes.size(); ++i) head = head << 8 | id.bytes[i];
+    return static_cast<Head>(head);
+}
 
 struct InstanceName {
     std::string type;
@@ -96,6 +105,7 @@ struct InstanceRow {
     Version version = 0;
     std::string tenant;
     std::string unique_key;
+    Head head = 0;
     std::int32_t status = 0;  ///< a number that the engine gave it; 0: none
     Time created_at{};
     Time updated_at{};

@@ -44,6 +44,10 @@ public:
         commit_.append->expected = version;
         return *this;
     }
+    CommitBuilder& head(Head head) {
+        commit_.append->expected_head = head;
+        return *this;
+    }
     CommitBuilder& event(std::string name) { return event(conformance::event(std::move(name))); }
     CommitBuilder& event(Event event) {
         commit_.append->events.push_back(std::move(event));

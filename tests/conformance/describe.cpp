@@ -29,9 +29,10 @@ std::string text(const RunItem& run) {
                        text(run.due_at), run.last_error, run.is_claimed, run.owner);
 }
 std::string text(const InstanceRow& row) {
-    return fmt::format("{} v{} tenant={} unique={} status={} created={} updated={} finished={}",
-                       text(row.name), row.version, row.tenant, row.unique_key, row.status,
-                       text(row.created_at), text(row.updated_at), text(row.finished_at)) +
+    return fmt::format(
+               "{} v{} head={} tenant={} unique={} status={} created={} updated={} finished={}",
+               text(row.name), row.version, row.head, row.tenant, row.unique_key, row.status,
+               text(row.created_at), text(row.updated_at), text(row.finished_at)) +
            (row.run ? text(*row.run) : "");
 }
 std::string text(const Subject& subject, const Item& item) {

@@ -212,13 +212,18 @@ Generator::Planned Generator::plan_commit(std::vector<InstanceName>& finished) {
     const auto name = item_name(append.instance, 0, 0);
     Version& version = planned_versions_.try_emplace(name, row ? row->version : 0).first->second;
     append.expected = calm_ || chance(90) ? version : static_cast<Version>(below(5));
+    Head& head = planned_heads_.try_emplace(name, row ? row->head : 0).first->second;
+    if (chance(60)) append.expected_head = calm_ || chance(90) ? head : head + 1;
     if (!calm_ && chance(30)) append.input_id = "in-" + std::to_string(below(6));
     if (!calm_ && chance(20)) append.unique_key = chance(50) ? "red" : "blue";
     // The engine appends nothing to an instance it sees finished.
     if (std::ranges::count(finished, append.instance) == 0 && chance(85)) {
         plan_writes(append);
         plan_run(planned);
-        if (append.expected == version) version += static_cast<Version>(append.events.size());
+        if (append.expected == version && !append.events.empty()) {
+            version += static_cast<Version>(append.events.size());
+            head = head_of(append.events.back().id);
+        }
         if (append.finished) finished.push_back(append.instance);
     }
     return planned;
@@ -228,6 +233,7 @@ Operation Generator::commit() {
     std::vector<Planned> group;
     std::vector<InstanceName> finished;
     planned_versions_.clear();
+    planned_heads_.clear();
     planned_runs_.clear();
     planned_timers_.clear();
     calm_ = chance(30);

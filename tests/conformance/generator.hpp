@@ -71,6 +71,7 @@ private:
     std::set<InstanceName> planned_runs_;              ///< the same
     std::set<InstanceName> planned_timers_;            ///< the same: those that get some
     std::map<std::string, Version> planned_versions_;  ///< within the group that is being planned
+    std::map<std::string, Head> planned_heads_;        ///< the same
 };
 
 }  // namespace pawl::store::conformance

@@ -96,6 +96,42 @@ TEST_P(Guards, FailAtEveryPositionOfAGroupAndTouchNoOther) {
     }
 }
 
+// As after a failover that lost commits: at the version that is expected stands another event.
+TEST_P(Guards, CompareTheHeadBesideTheVersion) {
+    const auto name = order("1");
+    const auto first = event("Created"), second = event("Happened"), third = event("Happened");
+    EXPECT_EQ(commit(on(name, 0).event(first)).fate, Fate::committed);
+    ASSERT_EQ(load(name).row->head, head_of(first.id));
+    EXPECT_EQ(commit(on(name, 1).head(head_of(second.id)).event(second).effect("Do")).fate,
+              Fate::stale);
+    EXPECT_EQ(commit(on(name, 1).head(head_of(second.id))).fate, Fate::stale) << "nor confirmed";
+    EXPECT_EQ(version_of(name), 1);
+    EXPECT_THAT(item_ids(), IsEmpty());
+
+    EXPECT_EQ(commit(on(name, 1).head(head_of(first.id))).fate, Fate::committed);
+    const auto answers = commit_all({on(name, 1).head(head_of(first.id)).event(second),
+                                     on(name, 2).head(head_of(second.id)).event(third),
+                                     on(name, 3).head(head_of(second.id)).event("Lost")});
+    EXPECT_EQ(answers[0].fate, Fate::committed);
+    EXPECT_EQ(answers[1].fate, Fate::committed);
+    EXPECT_EQ(answers[2].fate, Fate::stale);
+    EXPECT_EQ(load(name).row->head, head_of(third.id));
+    EXPECT_EQ(store->instances({}).rows.at(0).head, head_of(third.id));
+    EXPECT_THAT(events_of(name), ElementsAre("Created", "Happened", "Happened"));
+}
+
+TEST_P(Guards, TakeNoSnapshotOfALostHistory) {
+    const auto name = order("1");
+    const auto first = event("Created");
+    commit(on(name, 0).event(first));
+    Commit lost = on(name, 1).head(head_of(first.id) + 1).event("Happened");
+    lost.append->snapshot = Snapshot{.sequence = 2, .version = 1, .payload = {"lost"}};
+    EXPECT_EQ(commit(lost).fate, Fate::stale);
+    EXPECT_EQ(commit(on(name, 1).head(head_of(first.id)).event("Happened")).fate, Fate::committed);
+    const auto loaded = store->load(std::vector<LoadRequest>{{name, 1}})[0];
+    EXPECT_FALSE(loaded.snapshot);
+}
+
 TEST_P(Guards, DropTheRestOfTheirChainOnly) {
     for (std::size_t position = 0; position < 3; ++position) {
         SCOPED_TRACE(position);

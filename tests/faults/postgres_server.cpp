@@ -65,6 +65,15 @@ void PostgresServer::stop_immediately() {
 
 void PostgresServer::promote() { run({program("pg_ctl"), "promote", "--pgdata=" + data()}); }
 
+void PostgresServer::dump() {
+    run({program("pg_dump"), "--schema=pawl", "--clean", "--file=" + dump_file(), url()});
+}
+
+void PostgresServer::restore() {
+    run({program("psql"), "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1",
+         "--file=" + dump_file(), url()});
+}
+
 std::string PostgresServer::url(int port) const {
     return fmt::format("postgres://postgres@127.0.0.1:{}/postgres", port);
 }

@@ -121,6 +121,19 @@ void Server::kill() {
     if (process_) process_->kill();
 }
 
+void Server::save() {
+    stop();
+    run({"/bin/cp", "-a", data(), data() + ".saved"});
+    start();
+}
+
+void Server::go_back() {
+    stop_immediately();
+    run({"/bin/rm", "-rf", data()});
+    run({"/bin/cp", "-a", data() + ".saved", data()});
+    start();
+}
+
 bool Server::is_ready() const {
     try {
         return ask("SELECT 1") == "1";

@@ -34,6 +34,11 @@ public:
     /// SIGKILL.
     void kill();
     bool is_ready() const;
+    /// Stops it, copies its data, and starts it.
+    void save();
+    /// Ends it at once and starts it with the data that were saved, as a failover that loses
+    /// commits.
+    void go_back();
 
     int port() const { return port_; }
     const std::filesystem::path& home() const { return home_.path(); }
@@ -58,6 +63,7 @@ protected:
     void run(const std::vector<std::string>& command, const std::string& input_file = "/dev/null");
     std::vector<std::string> as_server(const std::vector<std::string>& command,
                                        const std::string& input_file = "/dev/null") const;
+    std::string data() const { return home_.path().string() + "/data"; }
     std::string log() const { return home_.path().string() + "/log"; }
 
 private:
@@ -80,6 +86,9 @@ public:
 
     void stop_immediately() override;
     void promote();
+    /// Of pawl's schema. It is restored while others are connected.
+    void dump();
+    void restore();
     using Server::url;
     std::string url(int port) const override;
     std::string ask(const std::string& sql) const override;
@@ -90,7 +99,7 @@ public:
 private:
     std::vector<std::string> command() const override;
     int stop_signal() const override;
-    std::string data() const { return home().string() + "/data"; }
+    std::string dump_file() const { return home().string() + "/dump.sql"; }
 
     Settings settings_;
 };

@@ -63,6 +63,10 @@ CREATE TABLE pawl_dead_message (
 );
 CREATE INDEX pawl_dead_message_by_id ON pawl_dead_message (id);
 CREATE INDEX pawl_dead_message_of_channel ON pawl_dead_message (channel);
+CREATE TABLE pawl_dictionary (
+    one   INTEGER PRIMARY KEY CHECK (one = 1),
+    token TEXT NOT NULL
+);
 CREATE TABLE pawl_ending (
     item     INTEGER PRIMARY KEY,
     line     INTEGER NOT NULL,
@@ -129,6 +133,7 @@ CREATE TABLE pawl_instance (
     type        INTEGER NOT NULL,     -- pawl_name
     id          BLOB NOT NULL,
     version     INTEGER NOT NULL,     -- sequence of the last event
+    head        INTEGER NOT NULL,     -- the last eight bytes of its id, which are random
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
     finished_at INTEGER,

@@ -16,6 +16,14 @@ Version current_version(const State& state, const InstanceName& name) {
     return at == state.instances.end() ? 0 : at->second.row.version;
 }
 
+// Whether what it was decided on is what is there.
+bool is_current(const State& state, const Append& append) {
+    const auto at = state.instances.find(append.instance);
+    if (at == state.instances.end()) return append.expected == 0;
+    const InstanceRow& row = at->second.row;
+    return append.expected == row.version && append.expected_head.value_or(row.head) == row.head;
+}
+
 bool holds_fence(const State& state, const Settlement& settlement) {
     const ItemRow* row = state.items.find(settlement.item);
     return row && row->item.session != 0 && row->item.fence == settlement.fence;
@@ -50,7 +58,7 @@ Answer check_guards(const State& state, const Commit& commit, bool chain_broken)
         if (applied != inputs.end())
             return {.fate = Fate::duplicate, .version = applied->second.led_to};
     }
-    if (append->expected != current) return {.fate = Fate::stale, .version = current};
+    if (!is_current(state, *append)) return {.fate = Fate::stale, .version = current};
     if (!append->unique_key.empty()) {
         const auto held = state.unique_keys.find({append->instance.type, append->unique_key});
         if (held != state.unique_keys.end() && held->second != append->instance)
@@ -155,6 +163,7 @@ void append_events(State& state, Time now, const Append& append, const Envelope&
                                  .at = now});
         instance.positions.push_back(position);
     }
+    row.head = head_of(append.events.back().id);
     row.updated_at = now;
     if (append.finished) row.finished_at = now;
     base::check(append.status >= 0 && append.status <= highest_status,

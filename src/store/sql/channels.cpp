@@ -19,7 +19,8 @@ constexpr int most_tries = 8;
 
 }  // namespace
 
-std::int32_t Delivering::declare_in(Connection& connection, Ref ref, std::int32_t partitions) {
+std::int32_t Delivering::declare_in(Connection& connection, Words& words, Ref ref,
+                                    std::int32_t partitions) {
     std::int32_t there = 0;
     const auto hold = [&] {
         connection.query(sql_.channels.hold, {ref},
@@ -27,8 +28,11 @@ std::int32_t Delivering::declare_in(Connection& connection, Ref ref, std::int32_
         return there > 0;
     };
     if (!hold()) {
+        words.renew(connection);
         connection.run(sql_.channels.add, {ref, partitions == 0 ? default_partitions : partitions});
         hold();
+    } else {
+        words.learn(connection);
     }
     Rows parts;
     for (std::int32_t part = 0; part < there; ++part) parts.add({ref, part});
@@ -41,11 +45,12 @@ std::int32_t Delivering::declare(const std::string& channel, std::int32_t partit
     Ref ref = 0;
     const auto there = in_write(database_, Purpose::group, [&](Connection& connection) {
         words.forget();
+        words.begin(connection);
         ref = words.name(connection, channel);
-        return declare_in(connection, ref, partitions);
+        return declare_in(connection, words, ref, partitions);
     });
     words.keep();
-    declared_.add(ref);
+    declared_.add(ref, words.generation());
     if (partitions != 0 && partitions != there)
         throw Error{Code::invalid,
                     fmt::format("channel \"{}\" has {} partitions, not {}: the number is changed "
@@ -100,7 +105,8 @@ bool Delivering::repartition_in(Connection& connection, const std::string& chann
     if (!is_empty()) return false;
     connection.run(sql_.partitions.remove, {ref});
     connection.run(sql_.channels.set, {ref, partitions});
-    declare_in(connection, ref, partitions);
+    Words words{interned_, sql_};
+    declare_in(connection, words, ref, partitions);
     return true;
 }
 

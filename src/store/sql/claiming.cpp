@@ -43,10 +43,16 @@ Queue choose_one(std::vector<Queue> lines, std::size_t limit) {
 
 }  // namespace
 
+// A server that has lost commits gives a number again, and two processes must not take each other's
+// session for their own.
+SessionId Claiming::unrepeated(std::int64_t number) {
+    return (number & 0x7fffffff) << 32 | static_cast<SessionId>(random_->next() & 0xffffffff);
+}
+
 SessionId Claiming::open_session(const SessionOptions& options) {
     mend_if_clock_went_back(true);
     return in_write(database_, Purpose::claim, [&](Connection& connection) {
-        const SessionId id = database_.numbers()->next(connection, Number::session);
+        const SessionId id = unrepeated(database_.numbers()->next(connection, Number::session));
         connection.run(sql_.sessions.add, {id, database_.now() + options.lease,
                                            given_text(options.owner), options.lease.count()});
         connection.reach(points::open_written);

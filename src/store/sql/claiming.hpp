@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/random.hpp"
 #include "store/sql/claim_marks.hpp"
 #include "store/sql/database.hpp"
 #include "store/sql/interned.hpp"
@@ -48,6 +49,7 @@ private:
         bool something_to_do = false;
     };
 
+    SessionId unrepeated(std::int64_t number);
     Sight look(Connection& connection, const ClaimRequest& request, Time now);
     Claimed take_what_is_due(Connection& writer, const ClaimRequest& request, bool again);
     static void check_session(Connection& connection, Statement find, SessionId session, Time now);
@@ -79,6 +81,7 @@ private:
     Interned& interned_;
     StrayClaims& strays_;
     ClaimMarks& marks_;
+    std::unique_ptr<base::Random> random_ = base::system_random();
     std::atomic<bool> is_more_{false};  ///< the last claim took all that it wanted
 };
 

@@ -84,6 +84,7 @@ void Committing::write_until_known(Group& group, Group::Run run) {
             return write(group, run, progress);
         } catch (const Error& error) {
             run.resent = run.resent || (progress == Progress::committing && is_lost(error));
+            group.forget_numbers();
             if (tries.again(error)) continue;
             if (!run.resent) throw;
             disown(run);

@@ -29,6 +29,7 @@ std::optional<Channel> find_channel(Connection& connection, const Statements& sq
 // In a transaction that sees one moment, what others have made since can neither be seen nor added.
 Channel make_channel(Connection& connection, const Statements& sql, const std::string& name) {
     std::optional<Ref> ref;
+    connection.run(sql.dictionary.renew);
     connection.run(sql.names.add, {text(name)});
     connection.query(sql.names.find, {text(name)}, [&](const Row& row) { ref = row.number(0); });
     if (ref) connection.run(sql.channels.add, {*ref, default_partitions});

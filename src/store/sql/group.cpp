@@ -146,6 +146,7 @@ void Group::append_events(const Commit& commit, GroupInstance& instance) {
                           bytes(event.payload.bytes)});
     }
     instance.is_changed = true;
+    instance.head = head_of(append.events.back().id);
     if (append.finished) instance.finished_at = run_.now;
     base::check(append.status >= 0 && append.status <= highest_status,
                 "a status is a small number");
@@ -270,7 +271,8 @@ void Group::count_mail(const InboxRow& row, GroupRun& run) {
 void Group::accept_messages(const Commit& commit) {
     for (const auto& message : commit.messages) {
         const Ref channel = words_.name(*connection_, message.channel);
-        if (!channels_.contains(channel) && std::ranges::count(new_channels_, channel) == 0)
+        if (!channels_.contains(channel, words_.generation()) &&
+            std::ranges::count(new_channels_, channel) == 0)
             new_channels_.push_back(channel);
         messages_.emplace_back(channel, &message);
     }

@@ -58,6 +58,8 @@ public:
     void apply(Connection& connection, const Run& run, BrokenChains& broken);
 
     Words& words() { return words_; }
+    /// After a try that failed in a way that a server which has lost commits can cause.
+    void forget_numbers() { numbers_->forget(); }
 
     /// Whether this group can be run `presumed`.
     bool can_presume(std::span<const Commit> commits);
@@ -102,6 +104,7 @@ private:
     std::int64_t mail_of(const Commit& commit) const;
     bool has_run(const InstanceName& instance) const;
     std::optional<Version> applied_input(const Append& append) const;
+    static bool is_current(const GroupInstance& instance, const Append& append);
     std::uint32_t instance_of(const Append& append) const;
 
     // What a Commit that passed does to the state, and the rows it will write.

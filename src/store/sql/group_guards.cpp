@@ -12,6 +12,7 @@ bool is_keyed_timer(const Put& put) { return put.kind == ItemKind::timer && !put
 }  // namespace
 
 void Group::read_guards() {
+    words_.begin(*connection_);
     read_instances();
     read_inputs();
     read_unique_keys();
@@ -51,6 +52,7 @@ void Group::read_instances() {
         instance.version = row.number(1);
         instance.finished_at = row.maybe_time(2);
         instance.unique_key = row.view(3);
+        instance.head = row.number(4);
     });
 }
 
@@ -340,13 +342,18 @@ Answer Group::judge(const Commit& commit, bool chain_broken) const {
 
     if (const auto led_to = applied_input(*append))
         return {.fate = Fate::duplicate, .version = *led_to};
-    if (append->expected != current) return {.fate = Fate::stale, .version = current};
+    if (!is_current(*instance, *append)) return {.fate = Fate::stale, .version = current};
     if (!append->unique_key.empty()) {
         const auto& key = unique_keys_.at({append->instance.type, append->unique_key});
         if (key.holder != 0 && key.holder != instance->ref)
             return {.fate = Fate::unique_key_taken, .holder = key.holder_id};
     }
     return {.fate = Fate::committed, .version = current, .mail = mail};
+}
+
+bool Group::is_current(const GroupInstance& instance, const Append& append) {
+    if (append.expected != instance.version) return false;
+    return append.expected == 0 || !append.expected_head || append.expected_head == instance.head;
 }
 
 std::optional<Answer> Group::judge_mail(const Commit& commit) const {

@@ -52,6 +52,10 @@ bool settles_who_gets_mail(std::span<const Commit> commits) {
     });
 }
 
+Value head(const GroupInstance& instance) {
+    return instance.presumed_head ? Value{*instance.presumed_head} : Value{};
+}
+
 // The ways in which Presumed::OfInstances::lock finds items.
 enum : std::int64_t { settled_item, timers_of, run_of_instance, run_by_name };
 
@@ -93,6 +97,10 @@ bool Group::is_added_before(std::span<const Commit> commits, const Commit& commi
 // What the guards would have read. It is checked when the group is written.
 void Group::presume_guards() {
     Connection& connection = *connection_;
+    if (guards_write())
+        rows_.dictionary.add({text(words_.presume())});
+    else
+        words_.begin(connection);
     for (const auto& commit : run_.commits) {
         if (!commit.append) continue;
         const Append& append = *commit.append;
@@ -102,14 +110,19 @@ void Group::presume_guards() {
         for (const auto& put : append.puts)
             if (put.born_claimed && sessions_.try_emplace(put.born_claimed->session, true).second)
                 rows_.sessions.add({put.born_claimed->session});
-        if (!instance_at_.try_emplace(name, next).second) continue;
-        auto& instance = instances_.emplace_back();
-        instance.name = name;
-        instance.type = words_.find(connection, name.type);
-        if (append.expected == 0) continue;
-        instance.ref = refs_.find(name);
-        instance.version = append.expected;
-        instance.presumed = append.expected;
+        const auto [at, is_new] = instance_at_.try_emplace(name, next);
+        if (is_new) {
+            auto& instance = instances_.emplace_back();
+            instance.name = name;
+            instance.type = words_.find(connection, name.type);
+            if (append.expected == 0) continue;
+            instance.ref = refs_.find(name);
+            instance.version = append.expected;
+            instance.presumed = append.expected;
+        }
+        auto& instance = instances_[at->second];
+        if (instance.presumed != append.expected || instance.presumed_head) continue;
+        instance.head = instance.presumed_head = append.expected_head;
     }
     presume_items();
     if (!sql_.presumed->writing) post_guards();
@@ -140,7 +153,8 @@ void Group::post_guards() {
     rows_.keys.clear();
     rows_.more_keys.clear();
     for (const auto& instance : instances_)
-        if (instance.presumed != 0) rows_.keys.add({instance.ref, instance.presumed});
+        if (instance.presumed != 0)
+            rows_.keys.add({instance.ref, instance.presumed, head(instance)});
     for (const auto& item : items_)
         rows_.more_keys.add({item.id, item.fence, item.presumed_mail, Value{}});
     connection_->post(sql_.presumed->instances, rows_.keys);
@@ -157,12 +171,15 @@ void Group::write_presumed() {
     const bool all_change = std::ranges::all_of(there, &GroupInstance::is_changed);
     rows_.keys.clear();
     for (const auto* instance : there) {
-        if (!all_change) rows_.keys.add({instance->ref, instance->presumed});
+        if (!all_change) rows_.keys.add({instance->ref, instance->presumed, head(*instance)});
         if (instance->is_changed)
             rows_.changed_instances.add({instance->ref, instance->presumed, instance->version,
                                          run_.now, instance->finished_at,
-                                         given_bytes(instance->unique_key), instance->status});
+                                         given_bytes(instance->unique_key), instance->status,
+                                         head(*instance),
+                                         instance->head ? Value{*instance->head} : Value{}});
     }
+    connection_->post(sql_.presumed->writing->dictionary, rows_.dictionary);
     connection_->post(sql_.presumed->instances, rows_.keys);
     connection_->post(sql_.presumed->writing->instances, rows_.changed_instances);
     connection_->post(sql_.presumed->sessions, rows_.sessions);
@@ -239,7 +256,7 @@ bool Group::presume_own_items() {
 }
 
 void Group::remember_refs() {
-    for (const Ref channel : new_channels_) channels_.add(channel);
+    for (const Ref channel : new_channels_) channels_.add(channel, words_.generation());
     if (!sql_.presumed) return;
     for (const auto& instance : instances_)
         if (instance.ref != 0)

@@ -51,7 +51,9 @@ struct GroupInstance {
     std::optional<Ref> type;  ///< absent: no instance of this type was ever written
     Ref ref = 0;              ///< 0: it does not exist
     Version version = 0;
-    Version presumed = 0;  ///< the version that it has if the guards are right
+    std::optional<Head> head;  ///< none: it is not known, and no Commit asks for it
+    Version presumed = 0;      ///< the version that it has if the guards are right
+    std::optional<Head> presumed_head;
     std::optional<Time> finished_at;
     std::string unique_key;
     std::string_view tenant;
@@ -121,6 +123,7 @@ struct GroupUniqueKey {
 
 /// Parameters of the bulk statements, kept for their memory.
 struct GroupRows {
+    Rows dictionary;
     Rows keys;
     Rows more_keys;
     Rows found_items;  ///< of Presumed::OfInstances::lock
@@ -153,6 +156,7 @@ struct GroupRows {
     Rows messages;
 
     void clear() {
+        dictionary.clear();
         for (Rows* rows : {&keys,
                            &more_keys,
                            &found_items,

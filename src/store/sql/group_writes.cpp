@@ -44,11 +44,11 @@ void Group::write_instances() {
             rows_.new_instances.add({instance.ref, *instance.type, bytes(instance.name.id),
                                      instance.version, run_.now, instance.finished_at,
                                      given_text(instance.tenant), given_bytes(instance.unique_key),
-                                     instance.status});
+                                     instance.status, *instance.head});
         else if (instance.is_changed && !guards_write())
             rows_.changed_instances.add({instance.ref, instance.version, run_.now,
                                          instance.finished_at, given_bytes(instance.unique_key),
-                                         instance.status});
+                                         instance.status, *instance.head});
     }
     connection_->post(sql_.instances.add, rows_.new_instances);
     if (!guards_write()) connection_->post(sql_.instances.update, rows_.changed_instances);
@@ -193,8 +193,16 @@ void Group::write_unique_keys() {
 }
 
 void Group::write_messages() {
-    for (const Ref channel : new_channels_)
+    for (const Ref channel : new_channels_) {
+        bool is_there = false;
+        connection_->query(sql_.channels.hold, {channel}, [&](const Row&) { is_there = true; });
+        if (is_there) {
+            words_.learn(*connection_);
+            continue;
+        }
+        words_.renew(*connection_);
         connection_->run(sql_.channels.add, {channel, default_partitions});
+    }
     std::map<Ref, std::int32_t> partitions;
     const auto partitions_of = [&](Ref channel) -> std::optional<std::int32_t> {
         if (!sql_.messages.add_placed) return std::nullopt;

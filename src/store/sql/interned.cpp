@@ -8,6 +8,8 @@
 namespace pawl::store::sql {
 namespace {
 
+constexpr std::chrono::seconds oldest_comparison{1};
+
 std::optional<Ref> look_up(Connection& connection, const Statements& sql, std::string_view name) {
     std::optional<Ref> ref;
     connection.query(sql.names.find, {text(name)}, [&](const Row& row) { ref = row.number(0); });
@@ -20,6 +22,12 @@ std::optional<Ref> look_up(Connection& connection, const Statements& sql, const 
                      {static_cast<int>(line.kind), text(line.type), text(line.name)},
                      [&](const Row& row) { ref = row.number(0); });
     return ref;
+}
+
+std::string read_token(Connection& connection, const Statements& sql) {
+    std::string token;
+    connection.query(sql.dictionary.token, {}, [&](const Row& row) { token = row.view(0); });
+    return token;
 }
 
 [[noreturn]] void fail_missing(const char* what, Ref ref) {
@@ -73,6 +81,30 @@ void Dictionary::add(const Dictionary& other) {
         add(ref, LineView{line.kind, line.type, line.name});
 }
 
+std::string Interned::compare(Connection& connection) {
+    auto token = read_token(connection, sql_);
+    compared_at_ = Steady::now();
+    {
+        const std::shared_lock lock{mutex_};
+        if (token == token_) return token;
+    }
+    const std::unique_lock lock{mutex_};
+    if (token == token_) return token;
+    token_ = token;
+    all_.clear();
+    ++generation_;
+    return token;
+}
+
+void Interned::compare_sometimes(Connection& connection) {
+    if (Steady::now() - compared_at_.load() > oldest_comparison) compare(connection);
+}
+
+std::string Interned::token() const {
+    const std::shared_lock lock{mutex_};
+    return token_;
+}
+
 template <class Word>
 std::optional<Ref> Interned::known(const Word& word) const {
     const std::shared_lock lock{mutex_};
@@ -81,11 +113,14 @@ std::optional<Ref> Interned::known(const Word& word) const {
 
 template <class Word>
 std::optional<Ref> Interned::find(Connection& connection, const Word& word) {
+    compare_sometimes(connection);
     if (const auto ref = known(word)) return ref;
     const auto ref = look_up(connection, sql_, word);
     if (ref) {
-        const std::unique_lock lock{mutex_};
-        all_.add(*ref, word);
+        Dictionary read;
+        read.add(*ref, word);
+        const auto token = compare(connection);
+        add(read, token, token);
     }
     return ref;
 }
@@ -103,10 +138,12 @@ void Interned::refresh(Connection& connection) {
         all.add(row.number(0),
                 LineView{static_cast<ItemKind>(row.number(1)), row.view(2), row.view(3)});
     });
-    add(all);
+    const auto token = compare(connection);
+    add(all, token, token);
 }
 
 std::string Interned::name(Connection& connection, Ref ref) {
+    compare_sometimes(connection);
     for (const bool last_try : {false, true}) {
         {
             const std::shared_lock lock{mutex_};
@@ -118,6 +155,7 @@ std::string Interned::name(Connection& connection, Ref ref) {
 }
 
 Line Interned::line(Connection& connection, Ref ref) {
+    compare_sometimes(connection);
     for (const bool last_try : {false, true}) {
         {
             const std::shared_lock lock{mutex_};
@@ -128,16 +166,40 @@ Line Interned::line(Connection& connection, Ref ref) {
     fail_missing("line", ref);
 }
 
-void Interned::add(const Dictionary& committed) {
+void Interned::add(const Dictionary& committed, const std::string& from, const std::string& to) {
     const std::unique_lock lock{mutex_};
+    if (token_ != from) return;
     all_.add(committed);
+    token_ = to;
+}
+
+void Words::begin(Connection& connection) {
+    token_ = learned_ = interned_.compare(connection);
+    generation_ = interned_.generation();
+}
+
+void Words::learn(Connection& connection) { learned_ = read_token(connection, sql_); }
+
+void Words::renew(Connection& connection) {
+    connection.run(sql_.dictionary.renew);
+    learn(connection);
+}
+
+// In this order: if the dictionary changes between the two, the generation is the older one.
+std::string_view Words::presume() {
+    generation_ = interned_.generation();
+    token_ = learned_ = interned_.token();
+    return token_;
 }
 
 std::optional<Ref> Words::find(Connection& connection, std::string_view name) {
     if (const auto ref = interned_.known(name)) return ref;
     if (const auto ref = added_.find(name)) return ref;
     const auto ref = look_up(connection, sql_, name);
-    if (ref) added_.add(*ref, name);
+    if (ref) {
+        added_.add(*ref, name);
+        learn(connection);
+    }
     return ref;
 }
 
@@ -145,12 +207,16 @@ std::optional<Ref> Words::find(Connection& connection, const LineView& line) {
     if (const auto ref = interned_.known(line)) return ref;
     if (const auto ref = added_.find(line)) return ref;
     const auto ref = look_up(connection, sql_, line);
-    if (ref) added_.add(*ref, line);
+    if (ref) {
+        added_.add(*ref, line);
+        learn(connection);
+    }
     return ref;
 }
 
 Ref Words::name(Connection& connection, std::string_view name) {
     if (const auto ref = find(connection, name)) return *ref;
+    renew(connection);
     connection.run(sql_.names.add, {text(name)});
     const auto ref = find(connection, name);
     base::check(ref.has_value(), "a name that was added is there");
@@ -160,6 +226,7 @@ Ref Words::name(Connection& connection, std::string_view name) {
 Ref Words::line(Connection& connection, const LineView& line) {
     if (const auto ref = find(connection, line)) return *ref;
     name(connection, line.type);
+    renew(connection);
     connection.run(sql_.lines.add, {static_cast<int>(line.kind), text(line.type), text(line.name)});
     const auto ref = find(connection, line);
     base::check(ref.has_value(), "a line that was added is there");
@@ -167,8 +234,8 @@ Ref Words::line(Connection& connection, const LineView& line) {
 }
 
 void Words::keep() {
-    if (added_.empty()) return;
-    interned_.add(added_);
+    if (added_.empty() && learned_ == token_) return;
+    interned_.add(added_, token_, learned_);
     added_.clear();
 }
 

@@ -1,6 +1,8 @@
 /// Names and lines as small numbers: rows hold the number, this remembers the text.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -51,9 +53,21 @@ private:
 
 /// The dictionary of one store: only what is committed. Thread-safe; the connection that is given
 /// must see committed rows only, which a write transaction that adds words does not.
+///
+/// A failover or a restored dump can lose words that this process remembers, and give their numbers
+/// to others. So the database holds a token, and each transaction that adds a word or a channel
+/// sets another random one: where the token is the one of what is remembered, all of that is there.
+/// Groups compare it in their own transaction; whoever only reads compares it about once a second.
 class Interned {
 public:
     explicit Interned(const Statements& sql) : sql_(sql) {}
+
+    /// Forgets everything if the database has another token than what is remembered. Returns the
+    /// database's.
+    std::string compare(Connection& connection);
+    std::string token() const;
+    /// Grows whenever everything is forgotten.
+    std::uint64_t generation() const { return generation_.load(); }
 
     /// What the table has, or nothing.
     template <class Word>
@@ -66,21 +80,39 @@ public:
     std::string name(Connection& connection, Ref ref);
     Line line(Connection& connection, Ref ref);
 
-    /// Adds what a transaction that has committed wrote or read.
-    void add(const Dictionary& committed);
+    /// Adds what a transaction that has committed wrote or read, which had the token `from` at its
+    /// beginning and `to` behind the last word. Nothing, if another token is remembered meanwhile.
+    void add(const Dictionary& committed, const std::string& from, const std::string& to);
 
 private:
+    using Steady = std::chrono::steady_clock;
+
+    void compare_sometimes(Connection& connection);
     void refresh(Connection& connection);
 
     const Statements& sql_;
     mutable std::shared_mutex mutex_;
     Dictionary all_;
+    std::string token_;
+    std::atomic<std::uint64_t> generation_{1};
+    std::atomic<Steady::time_point> compared_at_{};
 };
 
 /// The words that one write transaction uses, those it adds among them.
 class Words {
 public:
     Words(Interned& interned, const Statements& sql) : interned_(interned), sql_(sql) {}
+
+    /// At the beginning of a transaction: nothing is remembered that the database has lost.
+    void begin(Connection& connection);
+    /// The same without asking: the token that the transaction itself has to compare.
+    std::string_view presume();
+    /// The generation of what is remembered, at the beginning of the transaction.
+    std::uint64_t generation() const { return generation_; }
+    /// Before a word or a channel is added.
+    void renew(Connection& connection);
+    /// After one was found that was not remembered: what added it has set another token.
+    void learn(Connection& connection);
 
     /// What the table has, or nothing.
     std::optional<Ref> find(Connection& connection, std::string_view name);
@@ -96,6 +128,9 @@ private:
     Interned& interned_;
     const Statements& sql_;
     Dictionary added_;
+    std::uint64_t generation_ = 0;
+    std::string token_;    // at the beginning of the transaction
+    std::string learned_;  // behind the last word
 };
 
 }  // namespace pawl::store::sql

@@ -17,6 +17,8 @@ public:
     /// Before the first number of a group, inside its transaction.
     virtual void begin(Connection&) {}
     virtual std::int64_t next(Connection& connection, Number sort) = 0;
+    /// Nothing that was taken before is used any more: another server may have given it to others.
+    virtual void forget() {}
     /// After the last write of the group.
     virtual void end(Connection&) {}
 };

@@ -189,7 +189,7 @@ InstancePage Reading::instances(const InstanceFilter& filter) {
         std::vector<std::pair<Ref, Unnamed<InstanceRow>>> rows;
         const auto take = [&](const Row& row) {
             rows.emplace_back(row.number(0), read_instance(row));
-            rows.back().second.value.run = read_run_item(row, 10);
+            rows.back().second.value.run = read_run_item(row, 11);
         };
         const auto limit =
             limit_of(filter.limit) == no_limit ? no_limit : limit_of(filter.limit) + 1;

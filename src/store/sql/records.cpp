@@ -101,6 +101,7 @@ Unnamed<InstanceRow> read_instance(const Row& row) {
     instance.updated_at = row.time(7);
     instance.finished_at = row.maybe_time(8);
     instance.status = small(row, 9);
+    instance.head = row.number(10);
     return out;
 }
 

@@ -23,24 +23,24 @@ inline constexpr Statements standard_statements{
                      "SELECT $1, ref, $3 FROM pawl_name WHERE name = $2 ON CONFLICT DO NOTHING",
               .all = "SELECT l.ref, l.kind, n.name, l.name FROM pawl_line l "
                      "JOIN pawl_name n ON n.ref = l.type"},
-    .instances = {.find = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
-                          "WHERE type = $1 AND id = $2",
-                  .lock = "SELECT ref, version, finished_at, unique_key FROM pawl_instance "
-                          "WHERE type = $1 AND id = $2",
-                  .rows =
-                      "SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, "
-                      "finished_at, status FROM pawl_instance WHERE type = $1 AND id = $2",
-                  .add =
-                      "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, "
-                      "finished_at, tenant, unique_key, status) "
-                      "VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9)",
-                  .update =
-                      "UPDATE pawl_instance SET version = $2, updated_at = $3, finished_at = $4, "
-                      "unique_key = $5, status = CASE WHEN $6 = 0 THEN status ELSE $6 END "
-                      "WHERE ref = $1",
-                  .page = R"(
+    .dictionary = {.token = "SELECT token FROM pawl_dictionary",
+                   .renew = "UPDATE pawl_dictionary SET token = hex(randomblob(16))"},
+    .instances =
+        {.find = "SELECT ref, version, finished_at, unique_key, head FROM pawl_instance "
+                 "WHERE type = $1 AND id = $2",
+         .lock = "SELECT ref, version, finished_at, unique_key, head FROM pawl_instance "
+                 "WHERE type = $1 AND id = $2",
+         .rows = "SELECT ref, type, id, version, tenant, unique_key, created_at, updated_at, "
+                 "finished_at, status, head FROM pawl_instance WHERE type = $1 AND id = $2",
+         .add = "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, "
+                "finished_at, tenant, unique_key, status, head) "
+                "VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10)",
+         .update = "UPDATE pawl_instance SET version = $2, updated_at = $3, finished_at = $4, "
+                   "unique_key = $5, status = CASE WHEN $6 = 0 THEN status ELSE $6 END, head = $7 "
+                   "WHERE ref = $1",
+         .page = R"(
             SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
-                   n.updated_at, n.finished_at, n.status,
+                   n.updated_at, n.finished_at, n.status, n.head,
                    i.attempts, i.due_at, i.last_error, i.session, s.owner
               FROM pawl_instance n LEFT JOIN pawl_item i ON i.instance = n.ref AND i.kind = 3
                                    LEFT JOIN pawl_session s ON s.id = i.session
@@ -53,10 +53,10 @@ inline constexpr Statements standard_statements{
                                          WHEN i.last_error IS NOT NULL THEN $11
                                          ELSE $9 END >> n.status) & 1) = 1)
              ORDER BY n.ref LIMIT $8)",
-                  // With a type and a prefix, the index on (type, id) finds the few that match.
-                  .page_of_prefix = R"(
+         // With a type and a prefix, the index on (type, id) finds the few that match.
+         .page_of_prefix = R"(
             SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
-                   n.updated_at, n.finished_at, n.status,
+                   n.updated_at, n.finished_at, n.status, n.head,
                    i.attempts, i.due_at, i.last_error, i.session, s.owner
               FROM pawl_instance n LEFT JOIN pawl_item i ON i.instance = n.ref AND i.kind = 3
                                    LEFT JOIN pawl_session s ON s.id = i.session
@@ -68,13 +68,13 @@ inline constexpr Statements standard_statements{
                                          WHEN i.last_error IS NOT NULL THEN $11
                                          ELSE $9 END >> n.status) & 1) = 1)
              ORDER BY +n.ref LIMIT $8)",
-                  .expired = R"(
+         .expired = R"(
             SELECT ref FROM pawl_instance n
              WHERE finished_at < $1
                AND NOT EXISTS (SELECT 1 FROM pawl_item i WHERE i.instance = n.ref)
                AND NOT EXISTS (SELECT 1 FROM pawl_dead_letter d WHERE d.instance = n.ref)
              ORDER BY finished_at, ref LIMIT $2)",
-                  .remove = "DELETE FROM pawl_instance WHERE ref = $1"},
+         .remove = "DELETE FROM pawl_instance WHERE ref = $1"},
     .removed = {.add = "INSERT INTO pawl_removed (instance) VALUES ($1)",
                 .events = "DELETE FROM pawl_event WHERE position IN (SELECT e.position "
                           "FROM pawl_removed r JOIN pawl_event e ON e.instance = r.instance "

@@ -22,12 +22,19 @@ struct Statements {
         Statement all;
     } lines;
 
+    /// Of all names, lines and channels (interned.hpp).
+    struct DictionaryToken {
+        Statement token;
+        Statement renew;  ///< locks it until the transaction ends
+    } dictionary;
+
     struct Instances {
         Statement find;    ///< bulk (type, id): what a guard needs
         Statement lock;    ///< the same, and locks the row
         Statement rows;    ///< bulk (type, id): the whole row
         Statement add;     ///< bulk
-        Statement update;  ///< bulk (ref, version, updated_at, finished_at, unique_key, status)
+        Statement update;  ///< bulk (ref, version, updated_at, finished_at, unique_key, status,
+                           ///< head)
         Statement page;
         Statement page_of_prefix;
         Statement expired;  ///< (finished before, limit): refs of those without work, oldest first
@@ -239,13 +246,16 @@ struct Statements {
     /// Each raises a Collision unless all of its rows are as they are presumed, and locks them.
     /// Where they are there, a group that nobody is in the way of needs one round trip.
     struct Presumed {
-        Statement instances;  ///< bulk (ref, version), by ref
+        Statement instances;  ///< bulk (ref, version, head or NULL), by ref
         Statement sessions;   ///< bulk (id)
         Statement items;      ///< bulk (id, fence, mail, instance or NULL), by id
         /// The same in one with what is written. Without them it is locked first.
         struct Writing {
-            Statement instances;  ///< bulk (ref, version, then as in instances.update)
-            Statement items;      ///< bulk (as items, then 1: removed, 0: locked)
+            Statement dictionary;  ///< bulk (token)
+            /// Bulk (ref, version, then as in instances.update, with the expected head or NULL
+            /// before the new one).
+            Statement instances;
+            Statement items;  ///< bulk (as items, then 1: removed, 0: locked)
         };
         std::optional<Writing> writing;
         /// For groups that finish instances, end runs or send mail to them.

@@ -73,6 +73,7 @@ bool UsersTransaction::is_first(const detail::OnceKey& once, Duration window) {
     try {
         Connection& connection = *held_->lease;
         const Time now = parts_.database.now();
+        words_.begin(connection);
         Rows keys;
         keys.add({words_.name(connection, once.scope), bytes(once.id), now,
                   now + base::at_most_for_ever(window), bytes(once.token)});

@@ -42,6 +42,7 @@ inline constexpr Statement take_number =
     "UPDATE pawl_counter SET message = message + 1 WHERE one = 1";
 
 constexpr void set_words(Statements& s) {
+    s.dictionary.renew = "UPDATE pawl_dictionary SET token = UUID()";
     s.names.add = "INSERT INTO pawl_name (name) VALUES ($1) ON DUPLICATE KEY UPDATE ref = ref";
     s.lines.add =
         "INSERT INTO pawl_line (kind, type, name) SELECT $1, n.ref, $3 FROM pawl_name n "
@@ -50,13 +51,13 @@ constexpr void set_words(Statements& s) {
 
 constexpr void set_journal(Statements& s) {
     s.instances.find = R"(
-        SELECT STRAIGHT_JOIN k.n, i.ref, i.version, i.finished_at, i.unique_key
+        SELECT STRAIGHT_JOIN k.n, i.ref, i.version, i.finished_at, i.unique_key, i.head
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', type BIGINT PATH '$[1]',
                                                  id VARCHAR(510) PATH '$[2]')) k
           JOIN pawl_instance i ON i.type = k.type AND i.id = UNHEX(k.id))";
     // First which they are, then the locks by number, as where the numbers are known.
     s.instances.lock = R"(
-        SELECT d.n, i.ref, i.version, i.finished_at, i.unique_key
+        SELECT d.n, i.ref, i.version, i.finished_at, i.unique_key, i.head
           FROM (SELECT k.n, f.ref
                   FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', type BIGINT PATH '$[1]',
                                                       id VARCHAR(510) PATH '$[2]')) k
@@ -65,13 +66,13 @@ constexpr void set_journal(Statements& s) {
                STRAIGHT_JOIN pawl_instance i ON i.ref = d.ref FOR UPDATE)";
     s.instances.rows = R"(
         SELECT STRAIGHT_JOIN k.n, i.ref, i.type, i.id, i.version, i.tenant, i.unique_key,
-               i.created_at, i.updated_at, i.finished_at, i.status
+               i.created_at, i.updated_at, i.finished_at, i.status, i.head
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', type BIGINT PATH '$[1]',
                                                  id VARCHAR(510) PATH '$[2]')) k
           JOIN pawl_instance i ON i.type = k.type AND i.id = UNHEX(k.id))";
     s.instances.page_of_prefix = R"(
         SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
-               n.updated_at, n.finished_at, n.status,
+               n.updated_at, n.finished_at, n.status, n.head,
                i.attempts, i.due_at, i.last_error, i.session, s.owner
           FROM pawl_instance n FORCE INDEX (pawl_instance_by_name)
                LEFT JOIN pawl_item i FORCE INDEX (pawl_item_of_instance)
@@ -195,8 +196,11 @@ constexpr void set_presumed(Statements& s) {
     s.presumed = Statements::Presumed{.instances = R"(
         SELECT STRAIGHT_JOIN k.n
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', ref BIGINT PATH '$[1]',
-                                              version BIGINT PATH '$[2]')) k
-          JOIN pawl_instance i ON i.ref = k.ref AND i.version = k.version FOR UPDATE)",
+                                              version BIGINT PATH '$[2]',
+                                              head BIGINT PATH '$[3]')) k
+          JOIN pawl_instance i ON i.ref = k.ref AND i.version = k.version
+                              AND i.head = COALESCE(k.head, i.head)
+           FOR UPDATE)",
                                       .sessions = R"(
         SELECT STRAIGHT_JOIN k.n
           FROM JSON_TABLE($0, '$[*]' COLUMNS (n INT PATH '$[0]', id BIGINT PATH '$[1]')) k

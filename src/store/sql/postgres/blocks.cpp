@@ -45,6 +45,13 @@ std::int64_t Blocks::next(PostgresConnection& connection, Number sort) {
     return first;
 }
 
+void Blocks::forget() {
+    for (auto& block : blocks_) {
+        const std::lock_guard lock{block.mutex};
+        block.end = block.next;
+    }
+}
+
 std::int64_t BlockNumbers::next(Connection& connection, Number sort) {
     if (sequence_of(sort) == nullptr) return 0;
     return blocks_.next(static_cast<PostgresConnection&>(connection), sort);

@@ -15,6 +15,7 @@ namespace pawl::store::sql::postgres {
 class Blocks {
 public:
     std::int64_t next(PostgresConnection& connection, Number sort);
+    void forget();
 
 private:
     struct Block {
@@ -31,6 +32,7 @@ class BlockNumbers final : public Numbers {
 public:
     explicit BlockNumbers(Blocks& blocks) : blocks_(blocks) {}
     std::int64_t next(Connection& connection, Number sort) override;
+    void forget() override { blocks_.forget(); }
 
 private:
     Blocks& blocks_;

@@ -42,7 +42,8 @@ std::string_view trimmed(std::string_view text) {
 }  // namespace
 
 bool can_join(std::string_view statement) {
-    static constexpr std::string_view all[] = {statements.presumed->instances.text,
+    static constexpr std::string_view all[] = {statements.presumed->writing->dictionary.text,
+                                               statements.presumed->instances.text,
                                                statements.presumed->sessions.text,
                                                statements.presumed->items.text,
                                                statements.presumed->writing->instances.text,

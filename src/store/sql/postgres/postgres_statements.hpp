@@ -38,42 +38,45 @@ inline constexpr Statements statements{
                      "FROM pawl_name WHERE name = $2::text ON CONFLICT DO NOTHING",
               .all = "SELECT l.ref, l.kind, n.name, l.name FROM pawl_line l "
                      "JOIN pawl_name n ON n.ref = l.type"},
+    .dictionary = {.token = "SELECT token FROM pawl_dictionary",
+                   .renew = "UPDATE pawl_dictionary SET token = gen_random_uuid()::text"},
     .instances =
         {.find = R"(
-            SELECT k.ord, n.ref, n.version, n.finished_at, n.unique_key
+            SELECT k.ord, n.ref, n.version, n.finished_at, n.unique_key, n.head
               FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, id, ord)
               JOIN pawl_instance n ON n.type = k.type AND n.id = k.id)",
          .lock = R"(
-            SELECT k.ord, n.ref, n.version, n.finished_at, n.unique_key
+            SELECT k.ord, n.ref, n.version, n.finished_at, n.unique_key, n.head
               FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, id, ord)
               JOIN pawl_instance n ON n.type = k.type AND n.id = k.id
              ORDER BY n.ref FOR NO KEY UPDATE OF n)",
          .rows = R"(
             SELECT k.ord, n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
-                   n.updated_at, n.finished_at, n.status
+                   n.updated_at, n.finished_at, n.status, n.head
               FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS k (type, id, ord)
               JOIN pawl_instance n ON n.type = k.type AND n.id = k.id)",
          // In the order of names: two processes that add the same ones wait for each other once.
          .add = R"(
             INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, finished_at,
-                   tenant, unique_key, status)
+                   tenant, unique_key, status, head)
             SELECT ($1::bigint[])[i], ($2::bigint[])[i], id, ($4::bigint[])[i], ($5::bigint[])[i],
                    ($5)[i], ($6::bigint[])[i], ($7::text[])[i], ($8::bytea[])[i],
-                   ($9::smallint[])[i]
+                   ($9::smallint[])[i], ($10::bigint[])[i]
               FROM unnest($3::bytea[]) WITH ORDINALITY AS k (id, i)
              ORDER BY 2, 3)",
          .update = R"(
             UPDATE pawl_instance n
                SET version = k.version, updated_at = k.at, finished_at = k.finished_at,
                    unique_key = k.unique_key,
-                   status = CASE WHEN k.status = 0 THEN n.status ELSE k.status END
+                   status = CASE WHEN k.status = 0 THEN n.status ELSE k.status END,
+                   head = k.head
               FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[],
-                          $6::smallint[])
-                   AS k (ref, version, at, finished_at, unique_key, status)
+                          $6::smallint[], $7::bigint[])
+                   AS k (ref, version, at, finished_at, unique_key, status, head)
              WHERE n.ref = k.ref)",
          .page = R"(
             SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
-                   n.updated_at, n.finished_at, n.status,
+                   n.updated_at, n.finished_at, n.status, n.head,
                    i.attempts, i.due_at, i.last_error, i.session, s.owner
               FROM pawl_instance n
                    LEFT JOIN LATERAL (
@@ -93,7 +96,7 @@ inline constexpr Statements statements{
          // With a type and a prefix, the index on (type, id) finds the few that match.
          .page_of_prefix = R"(
             SELECT n.ref, n.type, n.id, n.version, n.tenant, n.unique_key, n.created_at,
-                   n.updated_at, n.finished_at, n.status,
+                   n.updated_at, n.finished_at, n.status, n.head,
                    i.attempts, i.due_at, i.last_error, i.session, s.owner
               FROM pawl_instance n
                    LEFT JOIN LATERAL (

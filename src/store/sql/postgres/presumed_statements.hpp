@@ -14,6 +14,7 @@ inline constexpr Statements::Presumed presumed_statements{
             SELECT FROM pawl_instance n
              WHERE n.ref = ANY ($1::bigint[])
                AND n.version = ($2::bigint[])[width_bucket(n.ref, $1)]
+               AND n.head = coalesce(($3::bigint[])[width_bucket(n.ref, $1)], n.head)
              ORDER BY n.ref FOR NO KEY UPDATE)
             SELECT 1 / ((SELECT count(*) FROM unchanged) = cardinality($1))::integer)",
     .sessions = R"(
@@ -29,7 +30,11 @@ inline constexpr Statements::Presumed presumed_statements{
                AND i.instance = coalesce(($4::bigint[])[width_bucket(i.id, $1)], i.instance)
              ORDER BY i.id FOR UPDATE)
             SELECT 1 / ((SELECT count(*) FROM held) = cardinality($1))::integer)",
-    .writing = Statements::Presumed::Writing{.instances = R"(
+    .writing = Statements::Presumed::Writing{.dictionary = R"(
+              WITH dictionary AS (
+            SELECT FROM pawl_dictionary d WHERE d.token = ANY ($1::text[]))
+            SELECT 1 / ((SELECT count(*) FROM dictionary) = cardinality($1))::integer)",
+                                             .instances = R"(
               WITH written AS (
             UPDATE pawl_instance n
                SET version = ($3::bigint[])[width_bucket(n.ref, $1::bigint[])],
@@ -37,8 +42,10 @@ inline constexpr Statements::Presumed presumed_statements{
                    finished_at = ($5::bigint[])[width_bucket(n.ref, $1)],
                    unique_key = ($6::bytea[])[width_bucket(n.ref, $1)],
                    status = coalesce(nullif(($7::smallint[])[width_bucket(n.ref, $1)], 0),
-                                     n.status)
+                                     n.status),
+                   head = coalesce(($9::bigint[])[width_bucket(n.ref, $1)], n.head)
              WHERE n.ref = ANY ($1) AND n.version = ($2::bigint[])[width_bucket(n.ref, $1)]
+               AND n.head = coalesce(($8::bigint[])[width_bucket(n.ref, $1)], n.head)
          RETURNING 1)
             SELECT 1 / ((SELECT count(*) FROM written) = cardinality($1))::integer)",
                                              .items = R"(

@@ -27,6 +27,7 @@
 --   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
+--   pawl_dictionary   a token that changes with every new name, line or channel
 --   pawl_counter      the last number given out of each sort: numbers are never used twice
 --   pawl_meta         which schema this is, and the oldest program that may use it
 --
@@ -59,6 +60,14 @@ CREATE TABLE IF NOT EXISTS pawl_counter (
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 INSERT INTO pawl_counter (one) VALUES (1) ON DUPLICATE KEY UPDATE one = one;
 
+-- One row: whoever adds a name, a line or a channel sets another token, so that nobody trusts what he
+-- remembers of a history that was lost.
+CREATE TABLE IF NOT EXISTS pawl_dictionary (
+    one   INT PRIMARY KEY,
+    token VARCHAR(64) NOT NULL,
+    CHECK (one = 1)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
 CREATE TABLE IF NOT EXISTS pawl_name (
     ref  BIGINT AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(255) NOT NULL,
@@ -78,6 +87,7 @@ CREATE TABLE IF NOT EXISTS pawl_instance (
     type        BIGINT NOT NULL,      -- pawl_name
     id          VARBINARY(255) NOT NULL,
     version     BIGINT NOT NULL,      -- sequence of the last event
+    head        BIGINT NOT NULL,      -- the last eight bytes of its id, which are random
     created_at  BIGINT NOT NULL,
     updated_at  BIGINT NOT NULL,
     finished_at BIGINT,
@@ -346,5 +356,6 @@ CREATE TABLE IF NOT EXISTS pawl_once (
     KEY pawl_once_until (until)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
+INSERT IGNORE INTO pawl_dictionary (one, token) VALUES (1, 'empty');
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader) VALUES (1, 'pawl', 1, 1)
     ON DUPLICATE KEY UPDATE schema_version = 1, minimum_reader = 1;

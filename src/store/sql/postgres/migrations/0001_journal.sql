@@ -28,6 +28,7 @@
 --   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
+--   pawl_dictionary   a token that changes with every new name, line or channel
 --   pawl_meta         which schema this is, and the oldest program that may use it
 --
 -- In the database the prefix is the schema: pawl_event is pawl.event. Times are microseconds since
@@ -52,6 +53,13 @@ CREATE SEQUENCE pawl_instance_block INCREMENT BY 1024;
 CREATE SEQUENCE pawl_item_block INCREMENT BY 1024;
 CREATE SEQUENCE pawl_session_block INCREMENT BY 1024;
 
+-- One row: whoever adds a name, a line or a channel sets another token, so that nobody trusts what he
+-- remembers of a history that was lost.
+CREATE TABLE pawl_dictionary (
+    one   smallint PRIMARY KEY CHECK (one = 1),
+    token text COLLATE "C" NOT NULL
+);
+
 CREATE TABLE pawl_name (
     ref  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL UNIQUE
@@ -73,6 +81,7 @@ CREATE TABLE pawl_instance (
     created_at  bigint NOT NULL,
     updated_at  bigint NOT NULL,
     finished_at bigint,
+    head        bigint NOT NULL,             -- the last eight bytes of its id, which are random
     status      smallint NOT NULL DEFAULT 0, -- a number that the engine gives it; 0: none
     id          bytea NOT NULL,
     tenant      text COLLATE "C",
@@ -337,5 +346,6 @@ CREATE TABLE pawl_once (
 );
 CREATE INDEX once_until ON pawl_once (until);
 
+INSERT INTO pawl_dictionary (one, token) VALUES (1, 'empty');
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader, system_identifier)
 SELECT 1, 'pawl', 1, 1, system_identifier FROM pg_control_system();

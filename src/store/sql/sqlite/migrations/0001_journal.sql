@@ -27,6 +27,7 @@
 --   pawl_dead_message messages that will not be delivered, with the reason
 --
 --   pawl_name         workflow types, event names and channels, interned
+--   pawl_dictionary   a token that changes with every new name, line or channel
 --   pawl_counter      the last number given out of each sort: numbers are never used twice
 --   pawl_meta         which schema this is, and the oldest program that may use it
 --
@@ -53,6 +54,13 @@ CREATE TABLE pawl_counter (
 );
 INSERT INTO pawl_counter (one) VALUES (1);
 
+-- One row: whoever adds a name, a line or a channel sets another token, so that nobody trusts what he
+-- remembers of a history that was lost.
+CREATE TABLE pawl_dictionary (
+    one   INTEGER PRIMARY KEY CHECK (one = 1),
+    token TEXT NOT NULL
+);
+
 CREATE TABLE pawl_name (
     ref  INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE
@@ -71,6 +79,7 @@ CREATE TABLE pawl_instance (
     type        INTEGER NOT NULL,     -- pawl_name
     id          BLOB NOT NULL,
     version     INTEGER NOT NULL,     -- sequence of the last event
+    head        INTEGER NOT NULL,     -- the last eight bytes of its id, which are random
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
     finished_at INTEGER,
@@ -326,4 +335,5 @@ CREATE TABLE pawl_once (
 ) WITHOUT ROWID;
 CREATE INDEX pawl_once_until ON pawl_once (until);
 
+INSERT INTO pawl_dictionary (one, token) VALUES (1, 'empty');
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader) VALUES (1, 'pawl', 1, 1);
