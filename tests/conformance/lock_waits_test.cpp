@@ -1,4 +1,5 @@
-// How long after its commit an item is due, where the group that puts it waits for a lock first.
+// What only a look at the tables of a server shows: how long after its commit an item is due where
+// its group waits for a lock first, and which groups leave receipts.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -186,11 +187,39 @@ TEST_P(LockWaits, ForADeduplicationKeyDoNotShortenATimer) {
     EXPECT_GE(due(), before + delay);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Servers, LockWaits,
+const auto servers =
     testing::Values(ServerUnderTest{"postgres", "PAWL_TEST_POSTGRES", make<PostgresServer>},
-                    ServerUnderTest{"mariadb", "PAWL_TEST_MARIADB", make<MariadbServer>}),
-    [](const auto& info) { return std::string{info.param.name}; });
+                    ServerUnderTest{"mariadb", "PAWL_TEST_MARIADB", make<MariadbServer>});
+std::string name_of_server(const testing::TestParamInfo<ServerUnderTest>& info) {
+    return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Servers, LockWaits, servers, name_of_server);
+
+class Receipts : public LockWaits {
+protected:
+    std::int64_t count() {
+        sql::Transaction transaction{*observer, Access::write};
+        const auto found = number_from(*observer, "SELECT count(*) FROM pawl_receipt");
+        transaction.commit();
+        return found;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Servers, Receipts, servers, name_of_server);
+
+TEST_P(Receipts, AreLeftOnlyByGroupsThatDoNotShowTheirCommit) {
+    commit(on(order("1"), 0).event("Placed").effect("Invoice").message({.channel = "news"}));
+    commit(on(order("1"), 1).event("Next").timer("Remind", delay));
+    const SessionId session = store->open_session({.lease = 1min});
+    ClaimRequest request{.claim = {session, 7}, .limit = 1};
+    request.interests.push_back({effects("Invoice"), 1});
+    const auto claimed = store->claim(request);
+    commit(settling().ack(claimed.items.at(0)));
+    EXPECT_EQ(count(), 0);
+    commit(settling().message({.channel = "news"}));
+    EXPECT_EQ(count(), 1);
+    store->outbox().resume("news");
+    EXPECT_EQ(count(), 2);
+}
 
 }  // namespace
 }  // namespace pawl::store::conformance

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -254,6 +255,120 @@ TEST_P(Network, ThatLosesAnswersToCommitsPublishesOnceWhatHasAKey) {
         60s));
     const std::lock_guard lock{mutex};
     for (const auto& [number, times] : count) EXPECT_EQ(times, 1) << number;
+}
+
+// A call that fails may have published; no call publishes twice.
+TEST_P(Network, ThatLosesAnswersToCommitsPublishesOnceWhatHasNoKey) {
+    constexpr int messages = 200;
+    std::mutex mutex;
+    std::map<int, int> count;
+    Engine consumer{server->url(), {}};
+    consumer.subscribe("notes", [&](int number) {
+        const std::lock_guard lock{mutex};
+        ++count[number];
+    });
+    consumer.start();
+    const auto has_heard = [&](int number) {
+        const std::lock_guard lock{mutex};
+        return count.contains(number);
+    };
+    Engine producer{url(), {}};
+    proxy->cut_commits(3);
+    std::vector<int> sent;
+    for (int i = 0; i < messages; ++i) {
+        try {
+            producer.publish("notes", i);
+            sent.push_back(i);
+        } catch (const Error&) {
+            // In doubt.
+        }
+    }
+    EXPECT_GE(proxy->commits_cut(), 30u);
+    proxy->cut_commits(0);
+    EXPECT_GE(sent.size(), messages / 2u);
+    for (const int number : sent)
+        ASSERT_TRUE(crash::await([&] { return has_heard(number); }, 60s)) << number;
+    consumer.stop();
+    for (const auto& [number, times] : count) EXPECT_EQ(times, 1) << number;
+}
+
+TEST_P(Network, ThatLosesAnswersToCommitsPostsOnce) {
+    constexpr int posts = 100;
+    Engine engine{server->url(), {}};
+    auto accounts =
+        engine.add<crash::Account>("account", pawl::Handlers{[](const crash::Account::Notify&) {}});
+    engine.start();
+    Engine poster{url(), {}};
+    auto remote =
+        poster.add<crash::Account>("account", pawl::Handlers{[](const crash::Account::Notify&) {}});
+    proxy->cut_commits(3);
+    std::int64_t sure = 0;
+    std::int64_t unsure = 0;
+    for (int i = 0; i < posts; ++i) {
+        try {
+            remote.post("a", crash::Account::Note{.tag = std::to_string(i)});
+            ++sure;
+        } catch (const Error&) {
+            ++unsure;
+        }
+    }
+    EXPECT_GE(proxy->commits_cut(), 20u);
+    proxy->cut_commits(0);
+    const auto noted = [&] {
+        const auto state = accounts.state("a");
+        return state ? state->noted : 0;
+    };
+    ASSERT_TRUE(crash::await([&] { return noted() >= sure; }, 60s));
+    // They are applied in their order: what comes twice is there before this.
+    accounts.post("a", crash::Account::Note{.tag = "last"});
+    std::map<std::string, int> times;
+    const auto has_ended = [&] {
+        times.clear();
+        for (const auto& entry : accounts.journal("a")) ++times[entry.payload];
+        return !times.empty() && noted() >= sure + 1 &&
+               std::ranges::any_of(
+                   times, [](const auto& one) { return one.first.find("last") != one.first.npos; });
+    };
+    ASSERT_TRUE(crash::await(has_ended, 60s));
+    EXPECT_LE(noted(), sure + unsure + 1);
+    for (const auto& [note, count] : times) EXPECT_EQ(count, 1) << note;
+}
+
+TEST_P(Network, ThatLosesAnswersToCommitsHidesNoVerbOnAChannel) {
+    constexpr int rounds = 40;
+    Engine onlooker{server->url(), {}};
+    SubscribeOptions options{.partitions = 1, .poison = Poison::stop};
+    options.policy.attempts = 1;
+    Engine consumer{server->url(), {}};
+    consumer.subscribe("notes", [](int) { throw std::runtime_error{"no"}; }, options);
+    onlooker.channel("notes", 1);
+    onlooker.publish("notes", 1);
+    consumer.start();
+    const auto has_stopped = [&] {
+        const auto all = onlooker.partitions("notes");
+        return all.size() == 1 && all[0].stopped;
+    };
+    Engine engine{url(), {}};
+    engine.channel("empty", 1);
+    proxy->cut_commits(3);
+    int partitions = 1;
+    for (int i = 0; i < rounds; ++i) {
+        ASSERT_TRUE(crash::await(has_stopped, 60s));
+        try {
+            EXPECT_EQ(engine.resume("notes"), 1);
+        } catch (const Error&) {
+            // In doubt.
+        }
+        try {
+            EXPECT_TRUE(engine.repartition("empty", partitions + 1));
+            ++partitions;
+        } catch (const Error&) {
+            partitions = static_cast<int>(onlooker.partitions("empty").size());
+        }
+        EXPECT_EQ(onlooker.partitions("empty").size(), static_cast<std::size_t>(partitions));
+    }
+    EXPECT_GE(proxy->commits_cut(), 10u);
+    proxy->cut_commits(0);
 }
 
 // Each verb says what it did, or that it could not find out.

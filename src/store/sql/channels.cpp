@@ -66,7 +66,7 @@ bool Delivering::repartition(const std::string& channel, std::int32_t partitions
     for (int tries = 0;; ++tries) {
         const auto patience = std::min(first_patience * (1 << tries), longest_patience);
         try {
-            const bool changed = in_write(database_, Purpose::group, [&](Connection& connection) {
+            const bool changed = receipts_.in_write_once([&](Connection& connection) {
                 return repartition_in(connection, channel, partitions, patience);
             });
             if (changed) database_.announce();

@@ -49,6 +49,17 @@ bool concerns_others(const Commit& commit, Time now) {
            std::ranges::any_of(append.puts, [](const Put& put) { return !put.born_claimed; });
 }
 
+// Whether the database shows afterwards that it was committed: by the id of an event, or because
+// the items that it settles are gone. Whoever holds a claim may confirm that as often as he likes.
+bool shows_its_commit(const Commit& commit) {
+    if (commit.append && !commit.append->events.empty()) return true;
+    const auto shows = [](const Settlement& settlement) {
+        return settlement.verdict != Verdict::retry && settlement.verdict != Verdict::suspend;
+    };
+    return commit.inbox.empty() && commit.messages.empty() &&
+           std::ranges::all_of(commit.settlements, shows);
+}
+
 // Whether the rows are at fault, and not the disk, the lock or the connection.
 bool is_about_a_commit(const Error& error) { return error.code() == Code::invalid; }
 
@@ -76,17 +87,22 @@ void Committing::written(std::span<const Commit> commits) {
 }
 
 // The connection may be lost while the database commits. Then only the database knows, and it is
-// asked by sending the same again.
-void Committing::write_until_known(Group& group, Group::Run run) {
-    Progress progress = Progress::begun;
+// asked by sending the same again: all of the group, with its receipt.
+void Committing::write_until_known(Group& group, const Group::Run& run) {
+    Sending sending{.run = run};
+    if (!std::ranges::all_of(run.commits, shows_its_commit)) sending.receipt = receipts_.fresh();
     for (Tries tries;;) {
         try {
-            return write(group, run, progress);
+            return write(group, sending);
         } catch (const Error& error) {
-            run.resent = run.resent || (progress == Progress::committing && is_lost(error));
+            if (sending.progress == Progress::committing && is_lost(error)) {
+                sending.run.resent = true;
+                if (sending.receipt) sending.receipt->lose_answer();
+                sending.lost.emplace_back(run.answers.begin(), run.answers.end());
+            }
             group.forget_numbers();
             if (tries.again(error)) continue;
-            if (!run.resent) throw;
+            if (!sending.run.resent) throw;
             disown(run);
             fail_in_doubt(error);
         }
@@ -102,20 +118,23 @@ void Committing::disown(const Group::Run& run) {
                 if (put.born_claimed) strays_.add(*put.born_claimed);
 }
 
-void Committing::write(Group& group, const Group::Run& plan, Progress& progress) {
+void Committing::write(Group& group, Sending& sending) {
+    auto& progress = sending.progress;
     progress = Progress::begun;
-    if (!plan.resent && wary_.fetch_sub(1) <= 0) {
+    if (!sending.run.resent && wary_.fetch_sub(1) <= 0) {
         wary_ = 0;
-        if (group.can_presume(plan.commits) && write_presumed(group, plan, progress)) return;
+        if (group.can_presume(sending.run.commits) && write_presumed(group, sending)) return;
     }
     progress = Progress::begun;
     const auto connection = database_.write(Purpose::group);
     group.words().forget();  // of a group that ended in an exception
-    Group::Run run = plan;
+    Group::Run run = sending.run;
+    // With a receipt nothing of it is there, or it is not written again.
+    if (sending.receipt) run.resent = false;
     run.now = database_.now();
     bool at_fault = false;
     try {
-        run_whole(group, *connection, run, progress);
+        if (!run_whole(group, *connection, run, sending)) return;
     } catch (const Error& error) {
         group.words().forget();
         if (!is_about_a_commit(error)) throw;
@@ -126,8 +145,10 @@ void Committing::write(Group& group, const Group::Run& plan, Progress& progress)
         Transaction transaction{*connection, Access::write};
         BrokenChains broken;
         bisect(group, *connection, run, broken);
+        if (sending.receipt) sending.receipt->write(*connection);
         progress = Progress::committing;
         transaction.commit();
+        connection->reach(points::group_committed);
     }
     progress = Progress::committed;
     group.words().keep();
@@ -135,24 +156,35 @@ void Committing::write(Group& group, const Group::Run& plan, Progress& progress)
     if (!at_fault) group.remember_refs();
 }
 
-void Committing::run_whole(Group& group, Connection& connection, const Group::Run& run,
-                           Progress& progress) {
+bool Committing::run_whole(Group& group, Connection& connection, const Group::Run& run,
+                           Sending& sending) {
     Transaction transaction{connection, Access::write};
     connection.reach(points::group_begun);
+    if (sending.receipt) {
+        if (const auto done = sending.receipt->find(connection, database_.now())) {
+            std::ranges::copy(sending.lost.at(*done), run.answers.begin());
+            sending.receipt->confirm(connection);
+            transaction.commit();
+            return false;
+        }
+    }
     BrokenChains broken;
     group.apply(connection, run, broken);
-    progress = Progress::committing;
+    if (sending.receipt) sending.receipt->write(connection);
+    sending.progress = Progress::committing;
     transaction.commit();
     connection.reach(points::group_committed);
+    return true;
 }
 
-bool Committing::write_presumed(Group& group, Group::Run run, Progress& progress) {
+bool Committing::write_presumed(Group& group, Sending& sending) {
     const auto connection = database_.write(Purpose::group);
     group.words().forget();
+    Group::Run run = sending.run;
     run.now = database_.now();
     run.presumed = true;
     try {
-        run_whole(group, *connection, run, progress);
+        run_whole(group, *connection, run, sending);
     } catch (const Error& error) {
         group.words().forget();
         // Whether it was a guard or a row, the longer way finds out which.
@@ -161,7 +193,7 @@ bool Committing::write_presumed(Group& group, Group::Run run, Progress& progress
         wary_ = groups_to_be_wary;
         return false;
     }
-    progress = Progress::committed;
+    sending.progress = Progress::committed;
     group.words().keep();
     group.remember_refs();
     return true;

@@ -11,6 +11,7 @@
 #include "store/sql/database.hpp"
 #include "store/sql/group.hpp"
 #include "store/sql/interned.hpp"
+#include "store/sql/receipts.hpp"
 #include "store/sql/stray_claims.hpp"
 
 namespace pawl::store::sql {
@@ -19,8 +20,8 @@ namespace pawl::store::sql {
 class Committing {
 public:
     Committing(Database& database, const Group::Known& known, StrayClaims& strays,
-               ClaimMarks& marks)
-        : database_(database), known_(known), strays_(strays), marks_(marks) {}
+               ClaimMarks& marks, Receipts& receipts)
+        : database_(database), known_(known), strays_(strays), marks_(marks), receipts_(receipts) {}
 
     void commit(std::span<const Commit> commits, std::span<Answer> answers);
 
@@ -39,19 +40,26 @@ private:
     static void bisect(Group& group, Connection& connection, const Group::Run& run,
                        BrokenChains& broken);
     enum class Progress { begun, committing, committed };
-    void write(Group& group, const Group::Run& run, Progress& progress);
-    /// The group in a transaction of its own.
-    static void run_whole(Group& group, Connection& connection, const Group::Run& run,
-                          Progress& progress);
+    /// One group, from its first try to the answer.
+    struct Sending {
+        Group::Run run;
+        Progress progress = Progress::begun;
+        std::optional<Receipt> receipt;              ///< where its effects do not show it
+        std::vector<std::vector<Answer>> lost = {};  ///< of the tries whose commit was sent
+    };
+    void write(Group& group, Sending& sending);
+    /// The group in a transaction of its own. False: an earlier try was committed.
+    bool run_whole(Group& group, Connection& connection, const Group::Run& run, Sending& sending);
     /// False: something was not as it was presumed, and nothing was written.
-    bool write_presumed(Group& group, Group::Run run, Progress& progress);
-    void write_until_known(Group& group, Group::Run run);
+    bool write_presumed(Group& group, Sending& sending);
+    void write_until_known(Group& group, const Group::Run& run);
     void disown(const Group::Run& run);
 
     Database& database_;
     const Group::Known known_;
     StrayClaims& strays_;
     ClaimMarks& marks_;
+    Receipts& receipts_;
     std::atomic<int> wary_{0};  // groups that read first, after one that presumed wrongly
     std::mutex mutex_;          // of the groups below
     std::vector<std::unique_ptr<Group>> groups_;  // as many as there are writers at a time

@@ -10,16 +10,6 @@
 #include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql {
-namespace {
-
-std::vector<std::int64_t> positions_of(std::span<const DeadMessage> all) {
-    std::vector<std::int64_t> positions;
-    for (const auto& dead : all) positions.push_back(dead.message.position);
-    return positions;
-}
-
-}  // namespace
-
 std::optional<Rows> Delivering::parameters(Connection& connection, const DeadMessageFilter& filter,
                                            std::int64_t limit) {
     Value channel;
@@ -116,24 +106,9 @@ std::vector<DeadMessage> Delivering::lock_pending(Connection& connection,
     return locked;
 }
 
-// A try whose answer was lost may have taken effect, and then it has on all of them.
-bool Delivering::has_happened(Connection& connection, std::span<const std::int64_t> positions,
-                              DeadStatus status, std::optional<Time> until) {
-    Rows rows;
-    for (const auto position : positions) rows.add({position});
-    std::size_t count = 0;
-    connection.query(sql_.dead_messages.lock, rows, [&](std::size_t, const Row& row) {
-        if (row.number(0) == static_cast<int>(status) && row.maybe_time(1) == until) ++count;
-    });
-    return !positions.empty() && count == positions.size();
-}
-
 std::vector<DeadMessage> Delivering::reprocess(const DeadMessageFilter& filter, Time until) {
-    std::vector<DeadMessage> taken;
-    return in_write(database_, Purpose::group, [&](Connection& connection) {
-        if (has_happened(connection, positions_of(taken), DeadStatus::reprocessing, until))
-            return taken;
-        taken = lock_pending(connection, filter);
+    return receipts_.in_write_once([&](Connection& connection) {
+        auto taken = lock_pending(connection, filter);
         Rows rows;
         for (auto& dead : taken) {
             rows.add({dead.message.position, until});
@@ -146,11 +121,8 @@ std::vector<DeadMessage> Delivering::reprocess(const DeadMessageFilter& filter, 
 }
 
 std::int64_t Delivering::redeliver(const DeadMessageFilter& filter) {
-    std::vector<DeadMessage> taken;
-    const auto count = in_write(database_, Purpose::group, [&](Connection& connection) {
-        const auto all = [&] { return static_cast<std::int64_t>(taken.size()); };
-        if (has_happened(connection, positions_of(taken), DeadStatus::resolved)) return all();
-        taken = lock_pending(connection, filter);
+    const auto count = receipts_.in_write_once([&](Connection& connection) {
+        auto taken = lock_pending(connection, filter);
         Rows settled, messages;
         for (auto& dead : taken) {
             Message& message = dead.message;
@@ -169,7 +141,7 @@ std::int64_t Delivering::redeliver(const DeadMessageFilter& filter) {
         }
         connection.run(sql_.dead_messages.settle, settled);
         connection.run(sql_.messages.add, messages);
-        return all();
+        return static_cast<std::int64_t>(taken.size());
     });
     if (count > 0) database_.announce();
     return count;
@@ -177,21 +149,18 @@ std::int64_t Delivering::redeliver(const DeadMessageFilter& filter) {
 
 std::int64_t Delivering::settle_dead(std::span<const std::int64_t> positions, DeadStatus status,
                                      const std::string& reason) {
-    std::vector<std::int64_t> settled;
-    return in_write(database_, Purpose::group, [&](Connection& connection) {
-        const auto all = [&] { return static_cast<std::int64_t>(settled.size()); };
-        if (has_happened(connection, settled, status)) return all();
-        settled = lock_unsettled(connection, positions);
+    return receipts_.in_write_once([&](Connection& connection) {
+        const auto settled = lock_unsettled(connection, positions);
         Rows rows;
         for (const auto position : settled)
             rows.add({position, static_cast<int>(status), given_text(reason)});
         connection.run(sql_.dead_messages.settle, rows);
-        return all();
+        return static_cast<std::int64_t>(settled.size());
     });
 }
 
 std::int64_t Delivering::clean_up_dead(Time before, std::size_t limit) {
-    return in_write(database_, Purpose::group, [&](Connection& connection) {
+    return receipts_.in_write_once([&](Connection& connection) {
         return connection.run(sql_.dead_messages.clean_up, {before, limit_of(limit)});
     });
 }

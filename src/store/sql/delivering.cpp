@@ -459,11 +459,10 @@ std::vector<Delivered> Delivering::delivered(std::span<const Uuid> messages) {
 }
 
 std::int64_t Delivering::resume(const std::string& channel) {
-    const auto resumed =
-        in_write(database_, Purpose::group, [&](Connection& connection) -> std::int64_t {
-            const auto ref = find(connection, channel);
-            return ref ? connection.run(sql_.partitions.resume, {*ref}) : 0;
-        });
+    const auto resumed = receipts_.in_write_once([&](Connection& connection) -> std::int64_t {
+        const auto ref = find(connection, channel);
+        return ref ? connection.run(sql_.partitions.resume, {*ref}) : 0;
+    });
     database_.announce();
     return resumed;
 }

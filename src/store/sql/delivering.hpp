@@ -13,6 +13,7 @@
 #include "store/sql/declared_channels.hpp"
 #include "store/sql/interned.hpp"
 #include "store/sql/message_marks.hpp"
+#include "store/sql/receipts.hpp"
 
 namespace pawl::store::sql {
 
@@ -21,11 +22,13 @@ inline constexpr std::string_view repartition_begun = "repartition:begun";
 
 class Delivering final : public Outbox {
 public:
-    Delivering(Database& database, Interned& interned, DeclaredChannels& declared)
+    Delivering(Database& database, Interned& interned, DeclaredChannels& declared,
+               Receipts& receipts)
         : database_(database),
           sql_(database.statements()),
           interned_(interned),
-          declared_(declared) {}
+          declared_(declared),
+          receipts_(receipts) {}
 
     std::int32_t declare(const std::string& channel, std::int32_t partitions) override;
     bool repartition(const std::string& channel, std::int32_t partitions) override;
@@ -89,8 +92,6 @@ private:
     /// Of these, those that are pending or being reprocessed.
     std::vector<std::int64_t> lock_unsettled(Connection& connection,
                                              std::span<const std::int64_t> positions);
-    bool has_happened(Connection& connection, std::span<const std::int64_t> positions,
-                      DeadStatus status, std::optional<Time> until = std::nullopt);
     std::vector<DeadMessage> find_dead(Connection& connection, const DeadMessageFilter& filter);
 
     Database& database_;
@@ -99,6 +100,7 @@ private:
     DeclaredChannels& declared_;
     MessageMarks marks_;
     std::mutex seeing_moment_;
+    Receipts& receipts_;
 };
 
 }  // namespace pawl::store::sql

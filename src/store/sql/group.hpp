@@ -82,7 +82,6 @@ private:
     void read_sessions();
     void read_written();
     bool has_settled(const Commit& commit) const;
-    bool has_published(const Commit& commit);
     void lock_items_together();
     void presume_guards();
     void presume_items();

@@ -259,27 +259,6 @@ bool Group::has_settled(const Commit& commit) const {
     return true;
 }
 
-// By any of them: the first may have been dropped as the second of its kind, or be delivered. What
-// was delivered meanwhile altogether is known by a key that keeps it from being there twice;
-// without one it is not seen, and is published again: at least once.
-bool Group::has_published(const Commit& commit) {
-    if (!commit.settlements.empty()) return false;
-    bool found = false;
-    const auto find = [&](Statement statement, std::initializer_list<Value> key) {
-        connection_->query(statement, key, [&](const Row&) { found = true; });
-    };
-    for (const auto& message : commit.messages) {
-        const Value id = bytes(message.id);
-        find(sql_.messages.find, {id});
-        find(sql_.dead_messages.find, {id});
-        const auto channel = words_.find(*connection_, message.channel);
-        if (channel && !message.once.empty())
-            find(sql_.once.find, {*channel, bytes(message.once), id});
-        if (found) return true;
-    }
-    return false;
-}
-
 // Of a group that was sent before: Commits whose first event stands where it would have been
 // written were written, whatever has happened to their instance since.
 void Group::read_written() {
@@ -288,7 +267,7 @@ void Group::read_written() {
     std::vector<const Commit*> asked;
     for (const auto& commit : run_.commits) {
         if (!commit.append || commit.append->events.empty()) {
-            if (has_settled(commit) || has_published(commit))
+            if (has_settled(commit))
                 recognised_[&commit] = {.fate = Fate::committed,
                                         .version = commit.append ? commit.append->expected : 0};
             continue;

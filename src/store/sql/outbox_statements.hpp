@@ -150,7 +150,6 @@ inline constexpr Statements::Once standard_once{
         "SET token = CASE WHEN o.until <= excluded.at THEN excluded.token ELSE o.token END, "
         "until = CASE WHEN o.until <= excluded.at THEN excluded.until ELSE o.until END "
         "RETURNING token",
-    .find = "SELECT 1 FROM pawl_once WHERE scope = $1 AND id = $2 AND token = $3",
     .vacuum =
         "DELETE FROM pawl_once WHERE (scope, id) IN (SELECT scope, id FROM pawl_once "
         "WHERE until <= $1 ORDER BY until LIMIT $2)",

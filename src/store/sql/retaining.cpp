@@ -85,29 +85,16 @@ std::int64_t Retaining::count_dead_letters(const DeadLetterFilter& filter) {
     });
 }
 
-// A try whose answer was lost may have taken effect: as many as it counted are gone then, and it
-// must not take the next ones.
-bool Retaining::has_happened(Connection& connection, const Try& earlier) {
-    if (earlier.count == 0) return false;
-    const auto left =
-        find(connection, {.items = earlier.looked_at, .limit = earlier.looked_at.size()});
-    return earlier.count == static_cast<std::int64_t>(earlier.looked_at.size() - left.size());
-}
-
 // Those whose key is taken again stay dead and don't count, so there may be more to look at.
 std::int64_t Retaining::retry_dead_letters(const DeadLetterFilter& filter) {
-    Try last;
-    const auto revived = in_write(database_, Purpose::group, [&](Connection& connection) {
-        if (has_happened(connection, last)) return last.count;
-        last = {};
-        auto& count = last.count;
+    const auto revived = receipts_.in_write_once([&](Connection& connection) {
+        std::int64_t count = 0;
         auto rest = filter;
         while (count < limit_of(filter.limit)) {
             rest.limit = std::min(batch, filter.limit - static_cast<std::size_t>(count));
             const auto letters = find(connection, rest);
             if (letters.empty()) break;
             rest.after = letters.back().item.id;
-            for (const auto& letter : letters) last.looked_at.push_back(letter.item.id);
             count += revive(connection, letters, rest.limit);
         }
         return count;
@@ -137,19 +124,12 @@ std::int64_t Retaining::revive(Connection& connection, const std::vector<DeadLet
 }
 
 std::int64_t Retaining::discard_dead_letters(const DeadLetterFilter& filter) {
-    Try last;
-    return in_write(database_, Purpose::group, [&](Connection& connection) {
-        if (has_happened(connection, last)) return last.count;
-        last = {};
+    return receipts_.in_write_once([&](Connection& connection) {
         Rows keys;
-        for (const auto& letter : find(connection, filter)) {
-            last.looked_at.push_back(letter.item.id);
-            keys.add({letter.item.id});
-        }
+        for (const auto& letter : find(connection, filter)) keys.add({letter.item.id});
         lock(connection, keys);
         connection.run(sql_.failures.remove, keys);
-        last.count = connection.run(sql_.dead_letters.remove, keys);
-        return last.count;
+        return connection.run(sql_.dead_letters.remove, keys);
     });
 }
 
@@ -170,6 +150,9 @@ Vacuumed Retaining::vacuum(const VacuumRequest& request) {
             count(connection.run(sql_.dead_messages.clean_up,
                                  {now - *request.endings_older_than, limit}));
         count(connection.run(sql_.once.vacuum, {now, limit}));
+        if (sql_.receipts)
+            vacuumed.more |=
+                connection.run(sql_.receipts->vacuum, {now - receipts_kept, limit}) == limit;
         if (request.dead_letters_older_than)
             count(remove_dead_letters(connection, now - *request.dead_letters_older_than, limit));
         if (request.finished_older_than)

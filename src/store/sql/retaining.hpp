@@ -3,6 +3,7 @@
 
 #include "store/sql/database.hpp"
 #include "store/sql/interned.hpp"
+#include "store/sql/receipts.hpp"
 #include "store/store.hpp"
 
 namespace pawl::store::sql {
@@ -10,8 +11,11 @@ namespace pawl::store::sql {
 /// Thread-safe as far as the database's leases are.
 class Retaining {
 public:
-    Retaining(Database& database, Interned& interned)
-        : database_(database), sql_(database.statements()), interned_(interned) {}
+    Retaining(Database& database, Interned& interned, Receipts& receipts)
+        : database_(database),
+          sql_(database.statements()),
+          interned_(interned),
+          receipts_(receipts) {}
 
     std::vector<DeadLetter> dead_letters(const DeadLetterFilter& filter);
     std::int64_t count_dead_letters(const DeadLetterFilter& filter);
@@ -20,11 +24,6 @@ public:
     Vacuumed vacuum(const VacuumRequest& request);
 
 private:
-    struct Try {
-        std::vector<ItemId> looked_at;
-        std::int64_t count = 0;  ///< that it removed, if it took effect
-    };
-    bool has_happened(Connection& connection, const Try& earlier);
     /// Oldest id first, without their failures.
     std::vector<DeadLetter> find(Connection& connection, const DeadLetterFilter& filter);
     void lock(Connection& connection, const Rows& letters);
@@ -36,6 +35,7 @@ private:
     Database& database_;
     const Statements& sql_;
     Interned& interned_;
+    Receipts& receipts_;
 };
 
 }  // namespace pawl::store::sql

@@ -5,6 +5,7 @@
 #include "store/sql/delivering.hpp"
 #include "store/sql/interned.hpp"
 #include "store/sql/reading.hpp"
+#include "store/sql/receipts.hpp"
 #include "store/sql/retaining.hpp"
 #include "store/sql/transacting.hpp"
 #include "store/sql/users_transaction.hpp"
@@ -122,11 +123,12 @@ private:
     ClaimMarks marks_;
     OpenTransactions open_;
     DeclaredChannels channels_;
-    Committing committing_{*database_, {interned_, refs_, channels_}, strays_, marks_};
+    Receipts receipts_{*database_};
+    Committing committing_{*database_, {interned_, refs_, channels_}, strays_, marks_, receipts_};
     Claiming claiming_{*database_, interned_, strays_, marks_};
     Reading reading_{*database_, interned_, refs_};
-    Retaining retaining_{*database_, interned_};
-    Delivering delivering_{*database_, interned_, channels_};
+    Retaining retaining_{*database_, interned_, receipts_};
+    Delivering delivering_{*database_, interned_, channels_, receipts_};
 };
 
 }  // namespace

@@ -301,6 +301,7 @@ inline constexpr Statements standard_statements{
     .messages = standard_messages,
     .dead_messages = standard_dead_messages,
     .once = standard_once,
+    .receipts = std::nullopt,
     .sessions = {.add = "INSERT INTO pawl_session (id, until, owner, lease) "
                         "VALUES ($1, $2, $3, $4)",
                  .find = "SELECT until FROM pawl_session WHERE id = $1",

@@ -239,9 +239,16 @@ struct Statements {
         /// bulk (scope, id, at, until, token): the token of whoever was first, and whose time is
         /// not over. Waits for those who have not decided yet.
         Statement take;
-        Statement find;    ///< (scope, id, token): something where this token was the first
         Statement vacuum;  ///< (until, limit)
     } once;
+
+    /// Of transactions whose answer may be lost (receipts.hpp). Not where none can be.
+    struct Receipts {
+        Statement add;     ///< (at, token, try): a Collision if one of its tries is there
+        Statement find;    ///< (at, token): the try
+        Statement vacuum;  ///< (before, limit)
+    };
+    std::optional<Receipts> receipts;
 
     /// Each raises a Collision unless all of its rows are as they are presumed, and locks them.
     /// Where they are there, a group that nobody is in the way of needs one round trip.

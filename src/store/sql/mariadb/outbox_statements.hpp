@@ -51,6 +51,10 @@ constexpr void set_outbox(Statements& s) {
         "ON DUPLICATE KEY UPDATE token = IF(until <= VALUES(at), VALUES(token), token), "
         "until = IF(until <= VALUES(at), VALUES(until), until) RETURNING token";
     s.once.vacuum = "DELETE FROM pawl_once WHERE until <= $1 ORDER BY until LIMIT $2";
+    s.receipts = Statements::Receipts{
+        .add = "INSERT INTO pawl_receipt (at, token, try) VALUES ($1, $2, $3)",
+        .find = "SELECT try FROM pawl_receipt WHERE at = $1 AND token = $2",
+        .vacuum = "DELETE FROM pawl_receipt WHERE at < $1 ORDER BY at LIMIT $2"};
     s.dead_messages.lock =
         "SELECT status, until FROM pawl_dead_message WHERE position = $1 FOR UPDATE";
     s.dead_messages.clean_up =

@@ -278,13 +278,18 @@ inline constexpr Statements::Once once{
         "until = CASE WHEN o.until <= excluded.at THEN excluded.until ELSE o.until END "
         "RETURNING scope, id, token) "
         "SELECT k.ord, t.token FROM k JOIN t ON t.scope = k.scope AND t.id = k.id",
-    .find =
-        "SELECT 1 FROM pawl_once WHERE scope = $1::bigint AND id = $2::bytea "
-        "AND token = $3::bytea",
     // Locked when they are chosen: one that is taken again meanwhile is as good as new.
     .vacuum =
         "DELETE FROM pawl_once WHERE ctid = ANY (ARRAY(SELECT ctid FROM pawl_once "
         "WHERE until <= $1::bigint ORDER BY until LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
+};
+
+inline constexpr Statements::Receipts receipts{
+    .add = "INSERT INTO pawl_receipt (at, token, try) VALUES ($1::bigint, $2::bigint, $3::integer)",
+    .find = "SELECT try FROM pawl_receipt WHERE at = $1::bigint AND token = $2::bigint",
+    .vacuum =
+        "DELETE FROM pawl_receipt WHERE ctid = ANY (ARRAY(SELECT ctid FROM pawl_receipt "
+        "WHERE at < $1::bigint ORDER BY at LIMIT $2::bigint FOR UPDATE SKIP LOCKED))",
 };
 
 }  // namespace pawl::store::sql::postgres

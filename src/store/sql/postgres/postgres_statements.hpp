@@ -306,6 +306,7 @@ inline constexpr Statements statements{
     .messages = messages,
     .dead_messages = dead_messages,
     .once = once,
+    .receipts = receipts,
     .presumed = presumed_statements,
     .replicate = Statement{"SELECT pg_logical_emit_message(true, 'pawl', '')"},
     .sessions =

@@ -25,6 +25,7 @@
 --   pawl_subscriber   sessions that take part in delivering a channel
 --   pawl_once         what must not happen a second time
 --   pawl_dead_message messages that will not be delivered, with the reason
+--   pawl_receipt      transactions that were committed, for those that do not show it by themselves
 --
 --   pawl_name         workflow types, event names and channels, interned
 --   pawl_dictionary   a token that changes with every new name, line or channel
@@ -354,6 +355,15 @@ CREATE TABLE IF NOT EXISTS pawl_once (
     token BINARY(16) NOT NULL,               -- of whoever was first
     PRIMARY KEY (scope, id),
     KEY pawl_once_until (until)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
+
+-- What a transaction leaves whose effects do not show by themselves that it was committed. If the
+-- answer to its commit is lost, its process looks for it here.
+CREATE TABLE IF NOT EXISTS pawl_receipt (
+    at    BIGINT NOT NULL,                   -- when its first try began
+    token BIGINT NOT NULL,
+    try   INT NOT NULL,                      -- that was committed, counted from 0
+    PRIMARY KEY (at, token)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin;
 
 INSERT IGNORE INTO pawl_dictionary (one, token) VALUES (1, 'empty');

@@ -26,6 +26,7 @@
 --   pawl_subscriber   sessions that take part in delivering a channel
 --   pawl_once         what must not happen a second time
 --   pawl_dead_message messages that will not be delivered, with the reason
+--   pawl_receipt      transactions that were committed, for those that do not show it by themselves
 --
 --   pawl_name         workflow types, event names and channels, interned
 --   pawl_dictionary   a token that changes with every new name, line or channel
@@ -345,6 +346,15 @@ CREATE TABLE pawl_once (
     PRIMARY KEY (scope, id)
 );
 CREATE INDEX once_until ON pawl_once (until);
+
+-- What a transaction leaves whose effects do not show by themselves that it was committed. If the
+-- answer to its commit is lost, its process looks for it here.
+CREATE TABLE pawl_receipt (
+    at    bigint NOT NULL,                      -- when its first try began
+    token bigint NOT NULL,
+    try   integer NOT NULL,                     -- that was committed, counted from 0
+    PRIMARY KEY (at, token)
+);
 
 INSERT INTO pawl_dictionary (one, token) VALUES (1, 'empty');
 INSERT INTO pawl_meta (one, application, schema_version, minimum_reader, system_identifier)
