@@ -5,9 +5,9 @@
 namespace pawl::store::sql {
 
 std::optional<std::size_t> Receipt::find(Connection& connection, Time now) const {
-    if (!is_in_doubt() || !statements_.receipts) return std::nullopt;
+    if (!is_in_doubt() || !statements_->receipts) return std::nullopt;
     std::optional<std::size_t> committed;
-    connection.query(statements_.receipts->find, {at_, token_},
+    connection.query(statements_->receipts->find, {at_, token_},
                      [&](const Row& row) { committed = static_cast<std::size_t>(row.number(0)); });
     if (!committed && now - at_ > receipts_trusted)
         throw Error{Code::in_doubt, "it may have been committed too long ago to be still known"};
@@ -15,14 +15,14 @@ std::optional<std::size_t> Receipt::find(Connection& connection, Time now) const
 }
 
 void Receipt::write(Connection& connection) const {
-    if (!statements_.receipts) return;
+    if (!statements_->receipts) return;
     Rows row;
     row.add({at_, token_, attempt_});
-    connection.post(statements_.receipts->add, row);
+    connection.post(statements_->receipts->add, row);
 }
 
 void Receipt::confirm(Connection& connection) const {
-    if (statements_.replicate) connection.run(*statements_.replicate);
+    if (statements_->replicate) connection.run(*statements_->replicate);
 }
 
 Receipt Receipts::fresh() { return {database_.statements(), database_.now(), random_->next()}; }

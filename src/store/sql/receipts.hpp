@@ -28,7 +28,7 @@ inline constexpr Duration receipts_trusted = receipts_kept / 2;
 class Receipt {
 public:
     Receipt(const Statements& statements, Time at, std::uint64_t token)
-        : statements_(statements), at_(at), token_(static_cast<std::int64_t>(token)) {}
+        : statements_(&statements), at_(at), token_(static_cast<std::int64_t>(token)) {}
 
     /// A try whose commit was sent has lost its connection.
     void lose_answer() { ++attempt_; }
@@ -45,7 +45,7 @@ public:
     void confirm(Connection& connection) const;
 
 private:
-    const Statements& statements_;  ///< without `receipts` where no answer can be lost
+    const Statements* statements_;  ///< without `receipts` where no answer can be lost
     Time at_;
     std::int64_t token_;
     std::int64_t attempt_ = 0;
