@@ -11,10 +11,10 @@ namespace pawl::inline v0 {
 class PAWL_API Clock {
 public:
     virtual ~Clock() = default;
-    /// The time of day. It steps when somebody sets it.
+    /// The time of day. It jumps when the clock is set.
     virtual Time now() const = 0;
-    /// Time since some moment in the past. It neither steps nor stops, also while the machine
-    /// sleeps: leases and timeouts are measured with it.
+    /// Monotonic time since some moment in the past; it goes on while the machine sleeps. pawl
+    /// measures leases and timeouts with it.
     virtual Duration elapsed() const = 0;
 };
 

@@ -114,8 +114,8 @@ public:
     void run_until_idle();
 
     /// The untyped entry: `input` is JSON, {"type": "Place", ...}. An empty id asks `route`. Throws
-    /// Error (codec) that names the place if the input has a field that its type does not have
-    /// (unless `SendOptions::lenient`), or two equal keys in one object.
+    /// Error (codec) with the path if the input has an unknown field (unless
+    /// `SendOptions::lenient`) or a duplicate key.
     OutcomeRecord send(std::string_view type, std::string_view id, std::string_view input,
                        SendOptions options = {});
     /// The JSON of an instance's state; absent if there is no such instance.
@@ -185,10 +185,10 @@ public:
     /// Makes sure that a channel is there with so many partitions: Error (invalid) if it has
     /// others.
     void channel(std::string_view name, int partitions);
-    /// Changes the number of its partitions. False, and nothing is changed, while it has messages
-    /// that are not delivered. Error (busy) while a transaction that has published is open.
+    /// Changes the number of partitions of an empty channel. False: it has undelivered messages.
+    /// Throws Error: `busy` while a transaction that has published is open, or `in_doubt`.
     bool repartition(std::string_view channel, int partitions);
-    /// Has partitions go on that were stopped at a message (`Poison::stop`). Returns how many.
+    /// Resumes partitions stopped by `Poison::stop`, and returns how many. May throw `in_doubt`.
     std::int64_t resume(std::string_view channel);
     /// What has become of a message that was published, and whose transaction was committed.
     MessageStatus delivered(const Uuid& message);

@@ -78,11 +78,11 @@ struct RunSummary {
     RunStatus status = RunStatus::pending;
     std::int64_t entries = 0;  ///< in its journal
     std::string tenant;
-    /// Why it has failed, was cancelled or terminated; of one that is tried again, why that is.
+    /// The error of a failed, cancelled, terminated or retrying run.
     std::string last_error;
-    /// How often it, or the step that it tries again, was begun; 0 while it waits.
+    /// Attempts begun, of the run or of the step that it retries; 0 while it waits.
     int attempt = 0;
-    std::optional<Time> next_at;  ///< when it goes on by itself; absent: now, on a signal, or never
+    std::optional<Time> next_at;  ///< when it resumes by itself; absent: now, on a signal, or never
     std::string held_by;          ///< the process that executes it, "host:pid"; empty: none does
     Time started_at{};
     Time updated_at{};

@@ -59,7 +59,7 @@ struct Options {
     /// How long a transaction with SQL of your own may take (`Context::transaction`). Others wait
     /// for its locks, and on SQLite for its turn to write, also to renew their leases.
     Duration transaction_limit = std::chrono::seconds{5};
-    /// How long an input id is remembered.
+    /// How long an input id is remembered; longer while older inputs wait in an inbox.
     Duration input_id_retention = std::chrono::hours{24 * 7};
     /// How long it is remembered that an item's input was rejected or came after the finish, and
     /// dead messages that nothing is to be done about any more.

@@ -17,8 +17,8 @@ inline constexpr Duration once_window = std::chrono::hours{24 * 7};
 
 /// Of one message.
 struct PublishOptions {
-    /// Of messages of a channel with one key, what was committed before another was published comes
-    /// first. Overlapping transactions come in either order.
+    /// A message that was committed before another with the same key was published is delivered
+    /// first. Messages of overlapping transactions come in either order.
     std::string key;
     /// The partition itself, instead of a key. Without either, messages are spread.
     std::optional<int> partition;

@@ -57,8 +57,8 @@ public:
     Uuid publish(std::string_view channel, const T& value, PublishOptions options = {}) {
         return outgoing_->publish(detail::outgoing_message(channel, value, std::move(options)));
     }
-    /// Has an input applied to an instance if this commits: soon after, once, and behind what was
-    /// committed before for this instance.
+    /// Has an input applied to an instance if this commits: once, soon after, and behind inputs of
+    /// this instance that were committed before this one was sent.
     template <class W, class I>
     void send(const Workflow<W>& workflow, std::string_view id, const I& input,
               SendOptions options = {}) {

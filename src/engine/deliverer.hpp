@@ -127,8 +127,8 @@ private:
         /// The first may be begun beside others although it was lost: it came back since, or this
         /// process did not become idle.
         bool beside = false;
-        std::size_t one_by_one = 0;  ///< so many of the first, because one of them may be poison
-        std::optional<Time> retry_at;        ///< as others see it
+        std::size_t one_by_one = 0;    ///< so many of the first, because one of them may be poison
+        std::optional<Time> retry_at;  ///< as others see it
         std::optional<Duration> retries_at;  ///< the same
         std::optional<std::string> error;
         bool stopped = false;

@@ -93,7 +93,7 @@ store::Fate Runs::send_mail(const store::InstanceName& run, const char* name, st
         throw Error{Code::invalid, fmt::format("{} for run \"{}\" has {} bytes, the limit is {} "
                                                "(Options::payload_limit)",
                                                name, run.id, bytes.size(), options_.payload_limit)};
-    check_not_in_transaction(parts_.store, "a word to a run");
+    check_not_in_transaction(parts_.store, "a signal or command to a run");
     store::Commit commit;
     if (claim) commit.settlements.push_back(*claim);
     auto& row = commit.inbox.emplace_back();

@@ -233,7 +233,7 @@ RunWriter::Written RunWriter::note(const store::Answer& answer, store::Commit& c
         case store::Fate::fence_lost:
             return Written::lost;
         default:
-            failure_ = "its journal has entries that this process does not know of";
+            failure_ = "another process has written to its journal";
             return Written::lost;
     }
 }

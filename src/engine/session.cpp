@@ -99,7 +99,8 @@ base::Pause Session::expire() {
     const Duration left{until - clock_.elapsed().count()};
     if (left > Duration::zero()) return left;
     told_ = until;
-    options_.warn("the lease was not renewed in time: nothing is begun until it is");
+    options_.warn(
+        "the lease expired before it could be renewed: no new work begins until it is renewed");
     if (lost_) lost_();
     return std::nullopt;
 }

@@ -127,7 +127,7 @@ void refuse_unknown_fields(Value v, Known known, bool has_type) {
 }
 
 void refuse_equal_key(Value v) {
-    if (v.strictness() != Strictness::lenient) v.fail("this key is there twice");
+    if (v.strictness() != Strictness::lenient) v.fail("duplicate key");
 }
 
 }  // namespace pawl::inline v0::json::detail

@@ -45,7 +45,7 @@ void refuse_equal_keys(Value value) {
         }
         std::ranges::stable_sort(members, {}, &Member::key);
         const auto twice = std::ranges::adjacent_find(members, {}, &Member::key);
-        if (twice != members.end()) std::next(twice)->value.fail("this key is there twice");
+        if (twice != members.end()) std::next(twice)->value.fail("duplicate key");
     }
 }
 

@@ -21,6 +21,7 @@ class WrongClock final : public pawl::Clock {
 public:
     explicit WrongClock(int hours) : hours_(hours) {}
     pawl::Time now() const override { return pawl::system_clock().now() + hours_; }
+    pawl::Duration elapsed() const override { return pawl::system_clock().elapsed(); }
 
 private:
     std::chrono::hours hours_;

@@ -178,9 +178,9 @@ TEST_P(Sending, RefusesUnknownFieldsAndEqualKeysOfJson) {
                 HasSubstr("$.amuont: unknown field; known are amount"));
     for (const bool lenient : {false, true})
         EXPECT_THAT(message(R"({"type":"Add","amount":5,"amount":6})", lenient),
-                    HasSubstr("$.amount: this key is there twice"));
+                    HasSubstr("$.amount: duplicate key"));
     EXPECT_THAT(message(R"({"type":"Add","note":{"a":1,"a":2}})", true),
-                HasSubstr("$.note.a: this key is there twice"));
+                HasSubstr("$.note.a: duplicate key"));
     EXPECT_FALSE(counters.state("c"));
     const auto* json = R"({"type":"Add","amount":5,"note":{"a":1}})";
     EXPECT_TRUE(engine->send("counter", "c", json, {.lenient = true}).accepted());

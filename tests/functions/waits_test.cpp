@@ -344,7 +344,7 @@ TEST_P(SharedWaits, ArePausedByOneProcessAndResumedByAnother) {
     by_b.run("r").pause();
     by_a.run("r").resume();
     a->run_until_idle();
-    EXPECT_EQ(by_a.run("r").status(), RunStatus::suspended);
+    EXPECT_EQ(by_a.run("r").status(), RunStatus::waiting);
     advance(*a, 1h);
     EXPECT_TRUE(by_a.run("r").result(0s));
 }

@@ -67,8 +67,8 @@ TEST_P(Repartition, BlocksNobodyBesideAnIdleTransactionThatHasPublished) {
         }
     }
     EXPECT_EQ(answer->code(), Code::busy);
-    EXPECT_THAT(answer->what(), HasSubstr("channel \"notes\" can't be repartitioned while a "
-                                          "transaction that has published is open"));
+    EXPECT_THAT(answer->what(), HasSubstr("cannot repartition channel \"notes\": a transaction "
+                                          "that has published is still open"));
     EXPECT_GT(tries, 1);
     EXPECT_GE(beside, 2);
 

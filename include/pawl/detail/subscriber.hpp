@@ -61,8 +61,8 @@ class Batch {
 public:
     explicit Batch(detail::Arrivals& arrivals) : arrivals_(&arrivals) {}
 
-    /// The next message, or nothing when there are no more, or this process can't be sure any more
-    /// that the partition is its own.
+    /// The next message. Nothing when there are no more, or if this process may have lost the
+    /// partition.
     std::optional<T> next() {
         if (!arrivals_->may_take()) return std::nullopt;
         return detail::decoded<T>(arrivals_->all[arrivals_->taken++].payload);
@@ -79,8 +79,8 @@ public:
     }
     /// About the message that `next` returned last.
     const Received& received() const { return arrivals_->all[arrivals_->taken - 1].received; }
-    /// Acknowledges all that `next` has returned: an exception of this call does not bring them
-    /// back. A process that ends before the call does: then all messages of the call come again.
+    /// Acknowledges every message that `next` has returned: they do not come again if this call
+    /// throws later. If the process ends before the call does, all messages of the call come again.
     void ack() { arrivals_->done = arrivals_->taken; }
     /// Buries the message that `next` returned last, and acknowledges those before it. Holds as
     /// `ack` does.
@@ -88,7 +88,7 @@ public:
         arrivals_->buried.push_back({.at = arrivals_->taken - 1, .reason = std::move(reason)});
         ack();
     }
-    /// How many `next` still has. Not 0: it has one.
+    /// Number of messages left. If it is not 0, the next `next` returns one.
     std::size_t remaining() const {
         arrivals_->granted = arrivals_->may_take();
         return arrivals_->granted ? arrivals_->all.size() - arrivals_->taken : 0;

@@ -41,7 +41,7 @@ PAWL_API Items items_exactly(Value v, std::size_t count);
 [[noreturn]] PAWL_API void fail_untyped(Value v, Known known);
 /// Throws if the object has a field that is not known, and its document is exact.
 PAWL_API void refuse_unknown_fields(Value v, Known known, bool has_type);
-/// Throws if the document is not lenient: `v` has a key that is another spelling of one before.
+/// Throws, unless the document is lenient: the key of `v` equals one before ("1" and "01").
 PAWL_API void refuse_equal_key(Value v);
 
 template <class T>

@@ -76,8 +76,8 @@ bool Delivering::repartition(const std::string& channel, std::int32_t partitions
             if (error.code() != Code::busy || !sql_.items.lock_together) throw;
             if (tries + 1 == most_tries)
                 throw Error{Code::busy,
-                            fmt::format("channel \"{}\" can't be repartitioned while a transaction "
-                                        "that has published is open: end it, or try again: {}",
+                            fmt::format("cannot repartition channel \"{}\": a transaction that has "
+                                        "published is still open. End it or try again: {}",
                                         channel, error.what())};
         }
         std::this_thread::sleep_for(patience);

@@ -173,11 +173,10 @@ void Group::write_presumed() {
     for (const auto* instance : there) {
         if (!all_change) rows_.keys.add({instance->ref, instance->presumed, head(*instance)});
         if (instance->is_changed)
-            rows_.changed_instances.add({instance->ref, instance->presumed, instance->version,
-                                         run_.now, instance->finished_at,
-                                         given_bytes(instance->unique_key), instance->status,
-                                         head(*instance),
-                                         instance->head ? Value{*instance->head} : Value{}});
+            rows_.changed_instances.add(
+                {instance->ref, instance->presumed, instance->version, run_.now,
+                 instance->finished_at, given_bytes(instance->unique_key), instance->status,
+                 head(*instance), instance->head ? Value{*instance->head} : Value{}});
     }
     connection_->post(sql_.presumed->writing->dictionary, rows_.dictionary);
     connection_->post(sql_.presumed->instances, rows_.keys);

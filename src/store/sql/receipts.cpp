@@ -10,7 +10,8 @@ std::optional<std::size_t> Receipt::find(Connection& connection, Time now) const
     connection.query(statements_->receipts->find, {at_, token_},
                      [&](const Row& row) { committed = static_cast<std::size_t>(row.number(0)); });
     if (!committed && now - at_ > receipts_trusted)
-        throw Error{Code::in_doubt, "it may have been committed too long ago to be still known"};
+        throw Error{Code::in_doubt,
+                    "its first attempt is more than half an hour old, and its receipt is gone"};
     return committed;
 }
 

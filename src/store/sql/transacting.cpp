@@ -31,8 +31,8 @@ bool Tries::again() {
 bool is_lost(const Error& error) { return dynamic_cast<const LostConnection*>(&error) != nullptr; }
 
 void fail_in_doubt(const Error& last) {
-    throw Error{Code::in_doubt, fmt::format("a commit was sent and its answer did not come, and "
-                                            "the database can't be asked what became of it: {}",
+    throw Error{Code::in_doubt, fmt::format("the result of a commit is unknown: its answer was "
+                                            "lost, and the database can't be asked: {}",
                                             last.what())};
 }
 

@@ -120,7 +120,7 @@ Diagnosis diagnose(unsigned code, const Attempt& attempt) {
     if (attempt.while_connecting) return diagnose_refusal(code);
     if (attempt.users) return diagnose_users(code);
     if (attempt.committing && !undoes_commit(code))
-        return {Code::unavailable, "whether it was committed is not known", Sort::loss};
+        return {Code::unavailable, "the result of the commit is unknown", Sort::loss};
     return diagnose(code);
 }
 

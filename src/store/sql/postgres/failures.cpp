@@ -27,7 +27,7 @@ constexpr Diagnosis diagnoses[] = {
     {"23505", Sort::collision, Code::busy, "another process wrote the same row first; try again"},
     {"22012", Sort::collision, Code::busy, "another process was faster; try again"},
     {"0A000", Sort::lost, Code::unavailable, "the tables were changed; try again"},
-    {"40003", Sort::lost, Code::unavailable, "whether it was committed is not known; try again"},
+    {"40003", Sort::lost, Code::unavailable, "the result of the commit is unknown; try again"},
     {"08", Sort::lost, Code::unavailable, "see to the server and the network and try again"},
     {"57P01", Sort::lost, Code::unavailable, "the server ended the connection; try again"},
     {"57P02", Sort::lost, Code::unavailable, "the server crashed and restarts; try again"},
