@@ -15,12 +15,6 @@ namespace {
 
 constexpr Duration pause_after_failure = std::chrono::milliseconds{200};
 
-std::vector<std::int64_t> positions(const std::deque<store::Message>& batch, std::size_t from) {
-    std::vector<std::int64_t> all;
-    for (auto at = from; at < batch.size(); ++at) all.push_back(batch[at].position);
-    return all;
-}
-
 }  // namespace
 
 void Deliverer::add(std::string channel, std::unique_ptr<detail::Subscriber> subscriber,
@@ -299,6 +293,7 @@ void Deliverer::apply(const HeldPtr& held, const store::Advance& advance, store:
         if (held->sequence != advance.sequence) held->beside = false;
         held->sequence = advance.sequence;
         held->losses = advance.losses;
+        held->has_new_loss = false;
         held->losses_alone = advance.losses_alone;
         held->retry_at = advance.retry_at;
         if (!held->retry_at) held->retries_at.reset();

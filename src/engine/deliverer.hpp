@@ -124,6 +124,7 @@ private:
         std::int32_t attempts = 0;  ///< begun at the first of the batch
         std::int32_t losses = 0;    ///< of those: ended with their process
         std::int32_t losses_alone = 0;
+        bool has_new_loss = false;  ///< the store does not know of it yet
         /// The first may be begun beside others although it was lost: it came back since, or this
         /// process did not become idle.
         bool beside = false;
@@ -188,6 +189,9 @@ private:
     void conclude_run(const HeldPtr& held, Ended ended);
     Ended call(Held& held, std::vector<detail::Arrived>& slice);
     Ended call_in_transaction(Held& held, const std::vector<detail::Arrived>& slice);
+    /// Of those from `from` on.
+    static std::vector<std::int64_t> positions(const std::deque<store::Message>& batch,
+                                               std::size_t from);
     static void note_fetch(Held& held, const store::Advance& advance);
     std::vector<detail::Arrived> arrivals(Held& held, Now now);
     void set_wake(Duration at) {
@@ -204,6 +208,7 @@ private:
     Duration next_move(const Channel& channel) const { return channel.moved_at + gather(channel); }
     void give_up_some();
     std::vector<std::int32_t> busy_ones(const Channel& channel);
+    void tell_losses(const std::vector<HeldPtr>& all);
     void give_back(const std::vector<HeldPtr>& all);
     void log(LogLevel level, const std::string& text) const {
         if (options_.log) options_.log(level, text);

@@ -107,6 +107,7 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
             place->attempts = taken.attempts;
             place->losses = taken.losses + (taken.begun == store::Begun::no ? 0 : 1);
             place->losses_alone = taken.losses_alone + (taken.begun == store::Begun::alone ? 1 : 0);
+            place->has_new_loss = taken.begun != store::Begun::no;
             place->one_by_one = taken.begun == store::Begun::no ? 0 : taken.batch.size();
             place->retry_at = taken.retry_at;
             if (taken.retry_at)
@@ -186,8 +187,38 @@ std::vector<std::int32_t> Deliverer::busy_ones(const Channel& channel) {
     return busy;
 }
 
+std::vector<std::int64_t> Deliverer::positions(const std::deque<store::Message>& batch,
+                                               std::size_t from) {
+    std::vector<std::int64_t> all;
+    for (auto at = from; at < batch.size(); ++at) all.push_back(batch[at].position);
+    return all;
+}
+
+// The next owner must know what this one has counted, and has not told with an advance.
+void Deliverer::tell_losses(const std::vector<HeldPtr>& all) {
+    std::vector<store::Advance> advances;
+    {
+        const std::lock_guard lock{mutex_};
+        for (const auto& held : all) {
+            if (!held->has_new_loss || held->is_busy()) continue;
+            advances.push_back({.partition = held->partition,
+                                .fence = held->fence,
+                                .sequence = held->sequence,
+                                .left = positions(held->batch, 0),
+                                .attempts = held->attempts,
+                                .losses = held->losses,
+                                .losses_alone = held->losses_alone,
+                                .retry_at = held->retry_at,
+                                .error = held->error,
+                                .stopped = held->stopped});
+        }
+    }
+    if (!advances.empty()) parts_.store.outbox().advance(advances);
+}
+
 // They are ours until the store has heard of it: a call that fails is made again.
 void Deliverer::give_back(const std::vector<HeldPtr>& all) {
+    tell_losses(all);
     std::map<store::Fence, std::vector<store::Partition>> by_fence;
     for (const auto& held : all) by_fence[held->fence].push_back(held->partition);
     for (const auto& [fence, partitions] : by_fence)

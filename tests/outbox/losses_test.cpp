@@ -98,6 +98,40 @@ TEST_P(Losses, StopAPartitionWhereItsPoisonDoes) {
     EXPECT_EQ(calls, 1) << "a new round";
 }
 
+TEST_P(Losses, AreNotForgottenWhenAPartitionIsGivenBackBeforeItsMessageBegins) {
+    const auto store = open_store();
+    {
+        const auto leaving = open();
+        leaving->subscribe("notes", [](const Note&) { FAIL() << "it is for later"; },
+                           {.partitions = 1});
+        leaving->publish("notes", Note{"a"}, {.key = "k"});
+        const store::Claim claim{store->open_session({.lease = 10s}), ++fence};
+        const auto taken = store->outbox().own(claim, "notes").taken;
+        ASSERT_EQ(taken.size(), 1U);
+        store::Advance advance{.partition = taken[0].partition, .fence = fence, .fetch = 1};
+        const auto fetched = store->outbox().advance({&advance, 1})[0].fetched;
+        ASSERT_EQ(fetched.size(), 1U);
+        advance.fetch = 0;
+        advance.left = {fetched[0].position};
+        advance.attempts = 1;
+        advance.begun = Begun::alone;
+        advance.retry_at = clock.now() + 1min;
+        store->outbox().advance({&advance, 1});
+        clock.advance(11s);
+        leaving->start();
+        EXPECT_TRUE(eventually([&] {
+            const auto owner = store->outbox().depths("notes")[0].owner;
+            return owner != 0 && owner != claim.session;
+        }));
+        EXPECT_TRUE(leaving->stop());
+    }
+    const auto next = store->outbox().own({store->open_session({.lease = 10s}), ++fence}, "notes");
+    ASSERT_EQ(next.taken.size(), 1U);
+    EXPECT_EQ(next.taken[0].losses, 1);
+    EXPECT_EQ(next.taken[0].losses_alone, 1);
+    EXPECT_EQ(next.taken[0].begun, Begun::no);
+}
+
 TEST_P(Losses, AreThoseOfOneMessage) {
     const auto engine = open();
     std::vector<std::string> seen;
