@@ -63,6 +63,9 @@ base::Pause Deliverer::next_pause(Now now) {
             next = std::min(next, now.at + (*held->next_due - now.due));
     }
     if (alone_ != Alone::no) next = std::min(next, alone_since_ + options_.lease);
+    // The one that was alone has returned: it goes on, or makes room.
+    if (alone_ == Alone::running && !sole_->running)
+        next = std::min(next, next_move(*sole_->channel));
     wakes_at_ = next;
     if (next == Duration::max()) return std::nullopt;
     return std::max(next - now.at, Duration::zero());
