@@ -59,7 +59,8 @@ base::Pause Deliverer::next_pause(Now now) {
             next = std::min(next, *held->retries_at);
         else if (!held->batch.empty() || held->may_have_more)
             next = std::min(next, soon);
-        if (held->next_due && *held->next_due - now.due < base::for_ever)
+        const bool is_looked_at = held->batch.empty() && !held->may_have_more;
+        if (is_looked_at && held->next_due && *held->next_due - now.due < base::for_ever)
             next = std::min(next, now.at + (*held->next_due - now.due));
     }
     if (alone_ != Alone::no) next = std::min(next, alone_since_ + options_.lease);
