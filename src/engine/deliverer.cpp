@@ -397,7 +397,14 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
     auto& subscriber = *held.channel->subscriber;
     Ended ended;
     detail::Arrivals arrivals{.all = slice};
-    arrivals.is_held = [&] { return is_ours(held); };
+    // It stays refused if the lease is renewed before the handler returns. Inputs ask on threads of
+    // their own.
+    std::atomic<bool> refused{false};
+    arrivals.is_held = [&] {
+        if (is_ours(held)) return true;
+        refused = true;
+        return false;
+    };
     // It has waited for a thread, and the process may have been stopped meanwhile.
     if (!is_ours(held)) return {.unbegun = true};
     try {
@@ -412,7 +419,7 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
                 for (; arrivals.done < slice.size(); ++arrivals.done) {
                     if (arrivals.done > 0 && slice[arrivals.done].received.stop.stop_requested())
                         break;
-                    if (!is_ours(held)) break;
+                    if (!arrivals.is_held()) break;
                     subscriber.handle(slice[arrivals.done]);
                 }
                 break;
@@ -430,7 +437,7 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
     ended.done = arrivals.done;
     ended.buried = std::move(arrivals.buried);
     std::erase_if(ended.buried, [&](const auto& one) { return one.at >= ended.done; });
-    if (!ended.failed && ended.done == 0 && !is_ours(held)) {
+    if (!ended.failed && ended.done == 0 && refused) {
         ended.unbegun = true;
     } else if (!ended.failed && ended.done == 0 && !slice.empty()) {
         ended.failed = true;

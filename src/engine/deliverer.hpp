@@ -118,6 +118,7 @@ private:
         store::Partition partition;
         Channel* channel = nullptr;
         store::SessionId session = 0;
+        std::atomic<std::uint64_t> lapses{0};  ///< of the session, when it was last confirmed
         store::Fence fence = 0;
         std::int64_t sequence = 0;
         std::deque<store::Message> batch;
@@ -158,9 +159,11 @@ private:
     void lose(const std::function<bool(const Held&)>& which);
     /// Whether it is certainly ours: nothing is begun otherwise.
     bool is_ours(const Held& held) const {
-        return !held.lost && parts_.session.holds(held.session);
+        return !held.lost && parts_.session.holds(held.session) &&
+               held.lapses == parts_.session.lapses();
     }
-    void take(Channel& channel, const store::Ownership& got);
+    /// `lapses`: of the session, before the store was asked.
+    void take(Channel& channel, const store::Ownership& got, std::uint64_t lapses);
     void give_surplus_back(Channel& channel, std::size_t share);
     void look_for_messages(Now now);
     struct Moves {
@@ -225,6 +228,7 @@ private:
     std::mutex mutex_;
     std::map<store::Partition, HeldPtr> held_;
     store::SessionId session_ = 0;
+    std::uint64_t lapses_ = 0;  ///< of the session, when all partitions were last confirmed
     /// Given up in doubt: when they may be delivered again.
     std::map<store::Partition, Duration> doubtful_;
     Duration own_at_ = long_ago;

@@ -25,10 +25,12 @@ Duration wait_until(Time retry_at, Time now, Duration longest) {
 void Deliverer::refresh_ownership(Duration now) {
     {
         const std::lock_guard lock{mutex_};
-        const bool is_trusted = session_ == 0 || parts_.session.holds(session_);
+        const bool is_trusted =
+            session_ == 0 || (parts_.session.holds(session_) && lapses_ == parts_.session.lapses());
         if (stopping_ || (now < own_at_ && is_trusted)) return;
     }
     const auto session = parts_.session.ensure();
+    const auto lapses = parts_.session.lapses();
     {
         const std::lock_guard lock{mutex_};
         own_at_ = now + between_ownerships;
@@ -43,10 +45,12 @@ void Deliverer::refresh_ownership(Duration now) {
         if (!channel->fence) channel->fence = static_cast<store::Fence>(parts_.random.next() >> 1);
         const auto got = parts_.store.outbox().own({session, *channel->fence}, channel->name,
                                                    busy_ones(*channel));
-        take(*channel, got);
+        take(*channel, got, lapses);
         give_surplus_back(*channel, got.share);
         channel->fence.reset();
     }
+    const std::lock_guard lock{mutex_};
+    lapses_ = lapses;
 }
 
 // What a handler still says of them is ignored.
@@ -79,7 +83,7 @@ void Deliverer::stop_lost() {
     for (auto& stop : stops) stop.request_stop();
 }
 
-void Deliverer::take(Channel& channel, const store::Ownership& got) {
+void Deliverer::take(Channel& channel, const store::Ownership& got, std::uint64_t lapses) {
     lose([&](const Held& held) {
         return held.partition.channel == channel.name &&
                (std::ranges::count(got.held, held.partition.index) == 0 ||
@@ -101,6 +105,7 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
             place->partition = taken.partition;
             place->channel = &channel;
             place->session = session_;
+            place->lapses = lapses;
             place->fence = *channel.fence;
             place->sequence = taken.sequence;
             place->batch.assign(taken.batch.begin(), taken.batch.end());
@@ -126,7 +131,10 @@ void Deliverer::take(Channel& channel, const store::Ownership& got) {
         for (const auto index : got.held) {
             const store::Partition partition{channel.name, index};
             const auto at = held_.find(partition);
-            if (at == held_.end() || at->second->lost) unknown.push_back(partition);
+            if (at == held_.end() || at->second->lost)
+                unknown.push_back(partition);
+            else
+                at->second->lapses = lapses;
         }
     }
     // Taken by a call whose answer was lost.

@@ -35,7 +35,9 @@ store::SessionId Session::ensure() {
             "the lease had passed and its claims were taken by others: a new session begins");
         id_ = id = 0;
         replaced_ = true;
-        expiring_.wake();
+    } else if (id != 0 && clock_.elapsed().count() >= trusted_until_.load()) {
+        ++lapses_;
+        replaced_ = true;
     }
     if (id == 0) {
         asked_at = clock_.elapsed();

@@ -33,6 +33,9 @@ public:
     /// Whether what was claimed under this session is certainly still ours. Asks nobody and takes
     /// no lock, so it is called before every piece of work.
     bool holds(store::SessionId session) const;
+    /// How often a lease was renewed after it had passed. Items that were claimed before are still
+    /// ours then, or the renewal would have failed; partitions may have been taken by others.
+    std::uint64_t lapses() const { return lapses_.load(); }
     /// Called when a session does not hold any more, also while the store does not answer.
     void on_lost(std::function<void()> lost) { lost_ = std::move(lost); }
     /// Gives back what is still claimed. Does not throw: a lease that can't be ended passes.
@@ -66,8 +69,9 @@ private:
     // lease is never taken for that of the one before.
     std::atomic<store::SessionId> id_{0};
     std::atomic<Duration::rep> trusted_until_{0};  ///< by the clock's `elapsed`
-    std::atomic<bool> replaced_{false};            ///< and nobody was told
-    Duration::rep told_ = 0;                       ///< the last end of a lease that was told
+    std::atomic<std::uint64_t> lapses_{0};
+    std::atomic<bool> replaced_{false};  ///< or lapsed, and nobody was told
+    Duration::rep told_ = 0;             ///< the last end of a lease that was told
     base::Loop renewing_;
     base::Loop expiring_;
 };

@@ -63,6 +63,22 @@ TEST_F(Sessions, HoldUntilTheirLeasePasses) {
     EXPECT_TRUE(session.holds(id));
 }
 
+TEST_F(Sessions, CountRenewalsThatCameTooLate) {
+    const auto id = session.ensure();
+    clock.advance(8s);
+    session.ensure();
+    EXPECT_EQ(session.lapses(), 0U);
+    clock.advance(lease);
+    session.ensure();
+    EXPECT_TRUE(session.holds(id));
+    EXPECT_EQ(session.lapses(), 1U) << "others may have taken partitions";
+    at_point = [&](std::string_view point) {
+        if (point == points::renew_after) clock.advance(lease);
+    };
+    session.ensure();
+    EXPECT_EQ(session.lapses(), 2U) << "the answer came too late";
+}
+
 TEST_F(Sessions, HoldWhateverTheTimeOfDay) {
     const auto id = session.ensure();
     const auto now = clock.now();

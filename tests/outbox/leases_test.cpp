@@ -1,6 +1,8 @@
 // Partitions whose lease passes while they are delivered: the rest is not begun here.
+#include <atomic>
 #include <pawl/pawl.hpp>
 
+#include "base/points.hpp"
 #include "engine/fixture.hpp"
 
 namespace pawl::engine_test {
@@ -88,6 +90,37 @@ TEST_P(Takeovers, EndTheBatchOfTheOldOwner) {
         };
     });
     publish_and_run();
+    expect_takeover();
+}
+
+// Nobody has ended the session of the first, so its renewal succeeds although it comes too late.
+TEST_P(Takeovers, EndTheBatchOfAnOwnerWhoseLeaseIsRenewedAfterwards) {
+    auto o = options();
+    o.lease = 300ms;
+    std::atomic<int> renewals = 0;
+    o.test.at_point = [&](std::string_view point) {
+        if (point == base::points::renew_after) ++renewals;
+    };
+    first = open(o);
+    std::atomic<bool> has_returned = false;
+    subscribe([&](const std::string& who) {
+        return [&, who](Batch<int>& batch) {
+            while (const auto number = batch.next()) {
+                const bool loses = who == "first" && *number == takeover_at && !was_taken;
+                handle(who, *number);
+                const int before = renewals;
+                if (loses) {
+                    EXPECT_TRUE(eventually([&] { return renewals >= before + 2; }));
+                }
+            }
+            if (who == "first") has_returned = true;
+        };
+    });
+    producer->channel("notes", 1);
+    for (int i = 1; i <= messages; ++i) producer->publish("notes", i);
+    first->start();
+    EXPECT_TRUE(eventually([&] { return has_returned.load(); }));
+    EXPECT_TRUE(first->stop());
     expect_takeover();
 }
 
