@@ -87,11 +87,12 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
                   .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
                   .log = [this](LogLevel level, const std::string& s) { log(level, s); }}),
       inbox_limit_(*store_, clock_, options_.inbox_limit),
-      vacuum_(*store_, {.input_ids = options_.input_id_retention,
-                        .endings = options_.ending_retention,
-                        .dead_letters = options_.dead_letter_retention,
-                        .finished = options_.finished_retention,
-                        .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
+      vacuum_(*store_, clock_,
+              {.input_ids = options_.input_id_retention,
+               .endings = options_.ending_retention,
+               .dead_letters = options_.dead_letter_retention,
+               .finished = options_.finished_retention,
+               .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
       claiming_(
           "pawl-claim",
           [this] {

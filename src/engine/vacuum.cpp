@@ -35,7 +35,11 @@ Duration Vacuum::input_id_retention() {
 
 base::Pause Vacuum::step() {
     try {
-        if (!goes_on_) input_ids_ = input_id_retention();
+        // The oldest input that waits grows older while a clean-up goes on.
+        if (!goes_on_ || clock_.elapsed() - asked_at_ > clock_margin / 2) {
+            asked_at_ = clock_.elapsed();
+            input_ids_ = input_id_retention();
+        }
         goes_on_ = false;
         const auto vacuumed = store_.vacuum({.input_ids_older_than = input_ids_,
                                              .endings_older_than = options_.endings,

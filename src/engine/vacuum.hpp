@@ -19,8 +19,11 @@ public:
         std::optional<Duration> finished;
         std::function<void(const std::string&)> warn;
     };
-    Vacuum(store::Store& store, Options options)
-        : store_(store), options_(std::move(options)), input_ids_(options_.input_ids) {}
+    Vacuum(store::Store& store, const Clock& clock, Options options)
+        : store_(store),
+          clock_(clock),
+          options_(std::move(options)),
+          input_ids_(options_.input_ids) {}
 
     /// One bounded pass; returns when the next is wanted: at once while there is more to remove.
     base::Pause step();
@@ -29,8 +32,10 @@ private:
     Duration input_id_retention();
 
     store::Store& store_;
+    const Clock& clock_;
     const Options options_;
     Duration input_ids_;    ///< how long they are kept in this clean-up
+    Duration asked_at_{};   ///< when that was found out
     bool goes_on_ = false;  ///< the last pass left something
 };
 
