@@ -14,7 +14,7 @@ namespace {
 
 // How long repartition waits for a lock, and how often it tries.
 constexpr std::chrono::milliseconds first_patience{10};
-constexpr std::chrono::milliseconds longest_patience{160};
+constexpr std::chrono::milliseconds longest_patience{1280};
 constexpr int most_tries = 8;
 
 }  // namespace
