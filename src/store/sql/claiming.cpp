@@ -61,14 +61,27 @@ SessionId Claiming::open_session(const SessionOptions& options) {
 }
 
 bool Claiming::renew(SessionId session, Duration lease) {
-    // Before the renewal, which makes this session forget that the clock went back.
+    bool went_back = false;
+    const auto renew_if = [&](bool looks) {
+        return in_write(database_, Purpose::renewal, [&](Connection& connection) {
+            const Time now = database_.now();
+            went_back = false;
+            // The renewal makes this session forget that the clock went back, so it looks before.
+            // It must not wait for a connection that others use.
+            if (looks)
+                connection.query(sql_.sessions.ahead, {now + clock_noise},
+                                 [&](const Row&) { went_back = true; });
+            if (went_back) return false;
+            const bool renewed =
+                connection.run(sql_.sessions.renew, {session, now + lease, lease.count()}) > 0;
+            connection.reach(points::renew_written);
+            return renewed;
+        });
+    };
+    const bool renewed = renew_if(true);
+    if (!went_back) return renewed;
     mend_if_clock_went_back(false);
-    return in_write(database_, Purpose::renewal, [&](Connection& connection) {
-        const bool renewed = connection.run(sql_.sessions.renew,
-                                            {session, database_.now() + lease, lease.count()}) > 0;
-        connection.reach(points::renew_written);
-        return renewed;
-    });
+    return renew_if(false);
 }
 
 std::size_t Claiming::sessions() {
