@@ -202,16 +202,17 @@ RunWriter::Written RunWriter::write_through(store::Event entry, const CommitThro
     return note(answer, commit);
 }
 
+void RunWriter::wrote(const store::Append& append) {
+    version_ += static_cast<store::Version>(append.events.size());
+    status_ = append.status;
+    if (!append.events.empty()) head_ = store::head_of(append.events.back().id);
+}
+
 RunWriter::Written RunWriter::note(const store::Answer& answer, store::Commit& commit) {
     if (answer.fate != store::Fate::committed) take_back(commit);
     switch (answer.fate) {
         case store::Fate::committed:
-            if (commit.append) {
-                version_ += static_cast<store::Version>(commit.append->events.size());
-                status_ = commit.append->status;
-                if (!commit.append->events.empty())
-                    head_ = store::head_of(commit.append->events.back().id);
-            }
+            if (commit.append) wrote(*commit.append);
             taken_.clear();
             must_write_ = false;
             if (answer.mail > seen_mail_) read_mail_later(answer.mail);
@@ -333,10 +334,7 @@ void RunWriter::read_mail() {
         auto commit = commit_of({.verdict = store::Verdict::hold}, RunStatus::running);
         const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
         if (answer.fate != store::Fate::committed) return take_back(commit);  // the next says why
-        if (commit.append) {
-            version_ += static_cast<store::Version>(commit.append->events.size());
-            status_ = commit.append->status;
-        }
+        if (commit.append) wrote(*commit.append);
         taken_.clear();
         must_write_ = false;
         seen_mail_ = answer.mail;

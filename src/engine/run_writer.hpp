@@ -115,6 +115,7 @@ private:
     store::Settlement word_of(store::Settlement word) const;
     store::Commit commit_of(store::Settlement word, RunStatus status);
     Written write(store::Commit commit);
+    void wrote(const store::Append& append);
     bool is_known_signal(const store::InboxRow& row) const;
     Written note(const store::Answer& answer, store::Commit& commit);
     void take_back(store::Commit& commit);

@@ -307,6 +307,34 @@ TEST_P(SharedWaits, ReadPastAnyNumberOfRepetitionsOfASignal) {
     EXPECT_LT(commits, 100);
 }
 
+// More than what is read at a time: the entries of the first portion are written before the rest.
+TEST_P(SharedWaits, ReadMoreMailThanOnePortionInOneExecution) {
+    auto engine = open();
+    int bodies = 0;
+    auto function = engine->add("f", [&](Context& ctx) {
+        for (int i = 0; i < 2500; ++i) ctx.wait<std::string>("answer");
+        return ctx.step("count", [&] { return ++bodies; });
+    });
+    auto run = function.start("r");
+    auto store = open_store();
+    store::Commit commit;
+    for (int i = 0; i < 2500; ++i) {
+        auto& row = commit.inbox.emplace_back();
+        row.to = {"f", "r"};
+        row.to_run = true;
+        row.urgent = true;
+        row.name = "pawl.signal";
+        row.payload.bytes = R"({"name":"answer","value":"x","id":"0192f0c1-0000-7000-8000-)" +
+                            std::to_string(100'000'000'000 + i) + R"("})";
+    }
+    store::Answer answer;
+    store->commit({&commit, 1}, {&answer, 1});
+    EXPECT_EQ(answer.fate, store::Fate::committed);
+    engine->run_until_idle();
+    EXPECT_EQ(run.result(0s), 1);
+    EXPECT_EQ(bodies, 1);
+}
+
 // Both have sent something lately, `a` first: where numbers are taken in advance, its are earlier.
 TEST_P(SharedWaits, ReceiveSignalsOfTwoProcessesInTheOrderTheyWereSent) {
     auto a = open();

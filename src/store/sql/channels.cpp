@@ -86,7 +86,7 @@ bool Delivering::repartition(const std::string& channel, std::int32_t partitions
 
 bool Delivering::repartition_in(Connection& connection, const std::string& channel,
                                 std::int32_t partitions, std::chrono::milliseconds patience) {
-    const Ref ref = *find(connection, channel);
+    const Ref ref = get(connection, channel);
     const auto is_empty = [&] {
         bool empty = true;
         connection.query(sql_.messages.any, {ref}, [&](const Row&) { empty = false; });

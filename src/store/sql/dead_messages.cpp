@@ -127,7 +127,7 @@ std::int64_t Delivering::redeliver(const DeadMessageFilter& filter) {
         for (auto& dead : taken) {
             Message& message = dead.message;
             settled.add({message.position, static_cast<int>(DeadStatus::resolved), Value{}});
-            const Ref channel = *find(connection, message.channel);
+            const Ref channel = get(connection, message.channel);
             std::int32_t partitions = 1;
             connection.query(sql_.channels.hold, {channel}, [&](const Row& row) {
                 partitions = static_cast<std::int32_t>(row.number(0));

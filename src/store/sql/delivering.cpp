@@ -86,6 +86,13 @@ void leave_marks(MessageMarks& marks, const auto& searches, Duration begun) {
 
 }  // namespace
 
+Ref Delivering::get(Connection& connection, const std::string& channel) {
+    if (const auto ref = find(connection, channel)) return *ref;
+    throw Error{
+        Code::unavailable,
+        fmt::format("channel \"{}\" is not there any more: the server has lost commits", channel)};
+}
+
 std::optional<Ref> Delivering::find(Connection& connection, const std::string& channel) {
     return interned_.find(connection, std::string_view{channel});
 }
@@ -127,7 +134,11 @@ Ownership Delivering::own(const Claim& claim, const std::string& channel,
     });
     if (is_settled) return got;
     return in_write(database_, Purpose::claim, [&](Connection& connection) {
-        const Ref ref = *find(connection, channel);
+        // The number may be another channel's by now, if the server has lost commits.
+        interned_.compare(connection);
+        const auto known = find(connection, channel);
+        if (!known) return Ownership{};
+        const Ref ref = *known;
         // There may be messages, and nobody who declared the channel.
         std::int32_t partitions = 0;
         // One at a time: what is found free may be somebody's by the time it is locked, and the

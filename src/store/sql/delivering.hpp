@@ -69,6 +69,8 @@ private:
     Owners owners(Connection& connection, Ref ref, SessionId session,
                   std::span<const std::int32_t> except);
     std::optional<Ref> find(Connection& connection, const std::string& channel);
+    /// Of a channel that was there a moment ago.
+    Ref get(Connection& connection, const std::string& channel);
     std::int32_t declare_in(Connection& connection, Words& words, Ref ref, std::int32_t partitions);
     bool repartition_in(Connection& connection, const std::string& channel, std::int32_t partitions,
                         std::chrono::milliseconds patience);

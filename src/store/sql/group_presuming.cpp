@@ -75,6 +75,7 @@ bool Group::can_presume_append(std::span<const Commit> commits, const Commit& co
     const Append& append = *commit.append;
     // That there is no such instance, input or key can only be shown by adding it.
     if (append.events.empty() && (append.expected == 0 || !append.input_id.empty())) return false;
+    if (changes_status(append) && !append.expected_head) return false;
     if (append.finished && !append.unique_key.empty()) return false;
     if (append.expected == 0) return true;
     if (!names_no_timers(append)) return false;
