@@ -17,7 +17,8 @@ public:
         : test_(test), machine_(machine) {}
 
     /// Never before `measure` was called once. Goes back only if the database's clock did, and by
-    /// more than a second: what is due must not be undone by the noise of two measurements.
+    /// more than a second: what is due must not be undone by the noise of two measurements. An
+    /// answer that took longer than that never sets it ahead of the database's clock.
     Time now();
 
     /// Has `ask()`, which returns the database's time, called if the last answer is old. Call it
@@ -40,7 +41,7 @@ private:
     const Clock& machine_;
     mutable std::mutex mutex_;
     bool is_measured_ = false;
-    Duration measured_at_{};  // by uptime
+    Duration measured_at_{};  // by uptime, when the question was sent
     Duration offset_{};       // from uptime to the database's time
     Time last_{};
 };

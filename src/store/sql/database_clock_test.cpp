@@ -14,6 +14,23 @@ protected:
         clock.measure([&] { return database.now(); });
         return clock.now();
     }
+    /// The database answers as the question arrives; the answer is read `late`.
+    Time ask_and_read_late(Duration late) {
+        clock.measure([&] {
+            const Time told = database.now();
+            pass(late);
+            return told;
+        });
+        return clock.now();
+    }
+    /// The question arrives `late`; the answer is read at once.
+    Time ask_late(Duration late) {
+        clock.measure([&] {
+            pass(late);
+            return database.now();
+        });
+        return clock.now();
+    }
     void pass(Duration time) {
         machine.advance(time);
         database.advance(time);
@@ -49,6 +66,46 @@ TEST_F(DatabaseClocks, DoNotGoBackByTheNoiseOfTwoMeasurements) {
     EXPECT_GE(ask(), before);
     pass(2s);
     EXPECT_EQ(ask(), database.now()) << "it stood still until then";
+}
+
+TEST_F(DatabaseClocks, KeepWhatTheyKnowWhenAnAnswerIsLate) {
+    ask();
+    for (const auto late : {2s, 60s, 3600s}) {
+        pass(2s);
+        const Time asked_late = ask_late(late);
+        EXPECT_EQ(asked_late, database.now()) << late.count();
+        pass(2s);
+        const Time read_late = ask_and_read_late(late);
+        EXPECT_EQ(read_late, database.now()) << late.count();
+    }
+}
+
+TEST_F(DatabaseClocks, DoNotRunAheadAfterALateFirstAnswer) {
+    const Time first = ask_late(60s);
+    EXPECT_LE(first, database.now());
+    EXPECT_EQ(ask(), database.now()) << "the next call asks again";
+}
+
+TEST_F(DatabaseClocks, FollowTheDatabaseAsFarAsALateAnswerProves) {
+    ask();
+    pass(2s);
+    database.set(database.now() + 1h);
+    const Time forward = ask_and_read_late(60s);
+    EXPECT_GE(forward, database.now() - 60s);
+    EXPECT_LE(forward, database.now());
+    pass(2s);
+    database.set(database.now() - 1h);
+    const Time back = ask_late(60s);
+    EXPECT_GE(back, database.now());
+    EXPECT_LE(back, database.now() + 60s);
+}
+
+TEST_F(DatabaseClocks, AskAgainAfterALateAnswer) {
+    ask();
+    pass(2s);
+    database.set(database.now() + 1h);
+    ask_and_read_late(60s);
+    EXPECT_EQ(ask(), database.now());
 }
 
 TEST_F(DatabaseClocks, TakeNoNoticeOfTheMachinesTimeOfDay) {
