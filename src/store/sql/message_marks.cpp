@@ -1,5 +1,7 @@
 #include "store/sql/message_marks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -88,18 +90,19 @@ MessageMarks::Start MessageMarks::of(Ref channel, std::int32_t part) const {
     const Mark& mark = found->second;
     start.whole = false;
     start.position = std::min(mark.position, mark.moment->floor + 1);
+    std::string transactions;
+    std::string floors;
     const auto add = [](std::string& list, auto number) {
-        if (list.size() > 1) list += ',';
+        if (!list.empty()) list += ',';
         list += std::to_string(number);
     };
-    start.transactions = start.floors = "{";
     for (const auto& [transaction, floor] : mark.moment->running) {
         if (floor >= start.position) continue;
-        add(start.transactions, transaction);
-        add(start.floors, floor);
+        add(transactions, transaction);
+        add(floors, floor);
     }
-    start.transactions += '}';
-    start.floors += '}';
+    start.transactions = fmt::format("{{{}}}", transactions);
+    start.floors = fmt::format("{{{}}}", floors);
     return start;
 }
 
