@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <pawl/detail/execution.hpp>
+#include <pawl/error.hpp>
 #include <pawl/json.hpp>
 #include <pawl/step.hpp>
 #include <pawl/transaction.hpp>
@@ -44,8 +45,10 @@ public:
 
 private:
     friend class Context;
-    explicit Later(detail::Branch branch) : branch_(std::move(branch)) {}
+    using Decode = detail::Value<R> (*)(const detail::BranchEnd&);
+    Later(detail::Branch branch, Decode decode) : branch_(std::move(branch)), decode_(decode) {}
     detail::Branch branch_;
+    Decode decode_;
 };
 
 /// How many at a time.
@@ -102,7 +105,7 @@ public:
                 return json::encode<std::remove_cvref_t<R>>(transacted(body, tx, attempt));
             }
         };
-        return only(Later<std::remove_cvref_t<R>>{std::move(branch)});
+        return only(later_of<std::remove_cvref_t<R>>(std::move(branch)));
     }
 
     /// A step that begins when `all` or `any` takes it, beside the others.
@@ -129,7 +132,7 @@ public:
                 return json::encode<std::remove_cvref_t<R>>(called(call, attempt));
             }
         };
-        return Later<std::remove_cvref_t<R>>{std::move(branch)};
+        return later_of<std::remove_cvref_t<R>>(std::move(branch));
     }
 
     /// Returns when `d` has passed by the store's clock, however many restarts that takes.
@@ -142,32 +145,39 @@ public:
     Later<void> later_sleep(std::chrono::duration<Rep, Period> d) {
         auto branch = detail::branch(detail::Branch::Kind::sleep, "");
         branch.length = duration(d);
-        return Later<void>{std::move(branch)};
+        return later_of<void>(std::move(branch));
     }
     Later<void> later_sleep_until(Time t) {
         auto branch = detail::branch(detail::Branch::Kind::sleep, "");
         branch.until = t;
-        return Later<void>{std::move(branch)};
+        return later_of<void>(std::move(branch));
     }
 
     /// The next signal of this name that was not received yet, also one that came before; waits for
-    /// it as long as it takes.
+    /// it as long as it takes. `wait<void>` takes a signal with any value, or without one. A signal
+    /// without a value is a null to every other `T`: an Error (codec) unless `T` can be null.
     template <class T>
     T wait(std::string_view signal) {
-        return *only(later_wait_for<T>(signal, std::nullopt));
+        auto value = only(later_wait_for<T>(signal, std::nullopt));
+        if constexpr (!std::is_void_v<T>) return std::move(value).value();
     }
-    /// Nothing when `timeout` passes first.
+    /// Nothing when `timeout` passes first; a `wait<void>` returns whether the signal came.
     template <class T, class Rep, class Period>
-    std::optional<T> wait(std::string_view signal, std::chrono::duration<Rep, Period> timeout) {
-        return only(later_wait_for<T>(signal, duration(timeout)));
+    auto wait(std::string_view signal, std::chrono::duration<Rep, Period> timeout) {
+        auto value = only(later_wait_for<T>(signal, duration(timeout)));
+        if constexpr (std::is_void_v<T>)
+            return value.has_value();
+        else
+            return value;
     }
+    /// The optional is empty only after a timeout. Of a `void` it holds a std::monostate.
     template <class T>
-    Later<std::optional<T>> later_wait(std::string_view signal) {
+    Later<std::optional<detail::Value<T>>> later_wait(std::string_view signal) {
         return later_wait_for<T>(signal, std::nullopt);
     }
     template <class T, class Rep, class Period>
-    Later<std::optional<T>> later_wait(std::string_view signal,
-                                       std::chrono::duration<Rep, Period> timeout) {
+    Later<std::optional<detail::Value<T>>> later_wait(std::string_view signal,
+                                                      std::chrono::duration<Rep, Period> timeout) {
         return later_wait_for<T>(signal, duration(timeout));
     }
 
@@ -184,7 +194,7 @@ public:
         auto branch = detail::branch(detail::Branch::Kind::call, function.name());
         branch.child = id;
         branch.input = json::encode(input);
-        return Later<Out>{std::move(branch)};
+        return later_of<Out>(std::move(branch));
     }
     /// Starts a child that nobody waits for. It goes on when this run ends.
     template <class In, class Out>
@@ -197,35 +207,40 @@ public:
     /// order given) throws, after all have ended. A void result is a std::monostate.
     template <class... R>
     std::tuple<detail::Value<R>...> all(Later<R>... later) {
+        const std::tuple decode{later.decode_...};
         auto gathered =
             execution_->gather(branches(std::move(later)...), detail::Gathering::all, 0);
         rethrow(gathered);
-        return each_of<R...>(gathered, std::index_sequence_for<R...>{});
+        return each_of<R...>(gathered, decode, std::index_sequence_for<R...>{});
     }
     template <class R>
     std::vector<detail::Value<R>> all(std::vector<Later<R>> later, GatherOptions options = {}) {
+        const auto decode = decoders(later);
         auto gathered =
             execution_->gather(branches(std::move(later)), detail::Gathering::all, options.at_once);
         rethrow(gathered);
         std::vector<detail::Value<R>> results;
         results.reserve(gathered.ends.size());
-        for (auto& end : gathered.ends) results.push_back(decoded<R>(end));
+        for (std::size_t i = 0; i < decode.size(); ++i)
+            results.push_back(decode[i](gathered.ends[i]));
         return results;
     }
     /// The first that ends; the others are asked to stop, and waited for. `index()` says which it
     /// was. If it failed, that is thrown.
     template <class... R>
     std::variant<detail::Value<R>...> any(Later<R>... later) {
+        const std::tuple decode{later.decode_...};
         auto gathered =
             execution_->gather(branches(std::move(later)...), detail::Gathering::any, 0);
-        return first_of<R...>(gathered, std::index_sequence_for<R...>{});
+        return first_of<R...>(gathered, decode, std::index_sequence_for<R...>{});
     }
     template <class R>
     std::pair<std::size_t, detail::Value<R>> any(std::vector<Later<R>> later) {
+        const auto decode = decoders(later);
         auto gathered = execution_->gather(branches(std::move(later)), detail::Gathering::any, 0);
         auto& end = gathered.ends[gathered.first];
         if (end.error) std::rethrow_exception(end.error);
-        return {gathered.first, decoded<R>(end)};
+        return {gathered.first, decode[gathered.first](end)};
     }
 
     /// A value that outsiders can read and await (`Run::value`): progress, a partial result.
@@ -288,12 +303,12 @@ private:
                           "travel as JSON");
     }
     template <class T>
-    Later<std::optional<T>> later_wait_for(std::string_view signal,
-                                           std::optional<Duration> timeout) {
+    Later<std::optional<detail::Value<T>>> later_wait_for(std::string_view signal,
+                                                          std::optional<Duration> timeout) {
         check_travels<T>();
         auto branch = detail::branch(detail::Branch::Kind::wait, signal);
         branch.timeout = timeout;
-        return Later<std::optional<T>>{std::move(branch)};
+        return {std::move(branch), received<T>};
     }
 
     template <class... R>
@@ -311,13 +326,28 @@ private:
         return out;
     }
     template <class R>
+    static Later<R> later_of(detail::Branch branch) {
+        return {std::move(branch), decoded<R>};
+    }
+    template <class R>
     static detail::Value<R> decoded(const detail::BranchEnd& end) {
         if constexpr (std::is_void_v<R>)
             return {};
-        else if (end.timed_out)
-            return R{};  // an empty optional
         else
             return json::decode<R>(end.bytes);
+    }
+    template <class T>
+    static std::optional<detail::Value<T>> received(const detail::BranchEnd& end) {
+        if (end.timed_out) return std::nullopt;
+        if constexpr (std::is_void_v<T>) {
+            return std::monostate{};
+        } else {
+            try {
+                return std::optional<T>{std::in_place, json::decode<T>(end.bytes)};
+            } catch (const Error& e) {
+                detail::fail_signal(end, e);
+            }
+        }
     }
     static void rethrow(const detail::Gathered& gathered) {
         for (const auto& end : gathered.ends)
@@ -325,26 +355,36 @@ private:
     }
     template <class R>
     R only(Later<R> later) {
+        const auto decode = later.decode_;
         auto gathered = execution_->gather(branches(std::move(later)), detail::Gathering::all, 0);
         rethrow(gathered);
-        if constexpr (!std::is_void_v<R>) return decoded<R>(gathered.ends.front());
+        if constexpr (!std::is_void_v<R>) return decode(gathered.ends.front());
     }
     template <class... R, std::size_t... I>
-    static std::tuple<detail::Value<R>...> each_of(detail::Gathered& gathered,
-                                                   std::index_sequence<I...>) {
-        return std::tuple<detail::Value<R>...>{decoded<R>(gathered.ends[I])...};
+    static std::tuple<detail::Value<R>...> each_of(
+        const detail::Gathered& gathered, const std::tuple<typename Later<R>::Decode...>& decode,
+        std::index_sequence<I...>) {
+        return std::tuple<detail::Value<R>...>{std::get<I>(decode)(gathered.ends[I])...};
     }
     template <class... R, std::size_t... I>
-    static std::variant<detail::Value<R>...> first_of(detail::Gathered& gathered,
-                                                      std::index_sequence<I...>) {
-        auto& end = gathered.ends[gathered.first];
+    static std::variant<detail::Value<R>...> first_of(
+        const detail::Gathered& gathered, const std::tuple<typename Later<R>::Decode...>& decode,
+        std::index_sequence<I...>) {
+        const auto& end = gathered.ends[gathered.first];
         if (end.error) std::rethrow_exception(end.error);
         using Out = std::variant<detail::Value<R>...>;
-        std::optional<Out> out;
-        (void)((gathered.first == I ? (out.emplace(std::in_place_index<I>, decoded<R>(end)), true)
-                                    : false) ||
-               ...);
-        return std::move(*out);
+        using Make = Out (*)(const detail::BranchEnd&, const decltype(decode)&);
+        static constexpr Make make[] = {[](const detail::BranchEnd& e, const decltype(decode)& d) {
+            return Out{std::in_place_index<I>, std::get<I>(d)(e)};
+        }...};
+        return make[gathered.first](end, decode);
+    }
+    template <class R>
+    static auto decoders(const std::vector<Later<R>>& later) {
+        std::vector<typename Later<R>::Decode> out;
+        out.reserve(later.size());
+        for (const auto& one : later) out.push_back(one.decode_);
+        return out;
     }
 
     detail::Execution* execution_;

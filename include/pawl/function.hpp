@@ -181,10 +181,11 @@ public:
     /// stopped, unless the run has ended: nobody here would hear of it.
     Out result() const {
         auto bytes = handle_.result(Duration::max());
-        if constexpr (!std::is_void_v<Out>) return json::decode<Out>(*bytes);
+        if constexpr (!std::is_void_v<Out>) return json::decode<Out>(bytes.value());
     }
 
-    /// Sends a value that the function waits for by name, or will wait for.
+    /// Sends a value that the function waits for by name, or will wait for. Without a value, it is
+    /// for a `wait<void>`.
     template <class T>
     void signal(std::string_view name, const T& value) const {
         handle_.signal(name, detail::encoded_value(value));

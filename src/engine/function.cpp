@@ -60,6 +60,15 @@ RunFailed::RunFailed(RunStatus status, std::string id, const std::string& reason
       reason_(reason) {}
 
 namespace detail {
+
+void fail_signal(const BranchEnd& end, const Error& why) {
+    if (end.bytes == "null")
+        throw Error{why.code(), fmt::format("signal \"{}\" came without a value, and the function "
+                                            "waits for one: send a value, or use wait<void>; {}",
+                                            end.signal, why.what())};
+    throw Error{why.code(), fmt::format("signal \"{}\": the function can't read its value: {}",
+                                        end.signal, why.what())};
+}
 namespace {
 
 RunStatus status_of(const std::string& name) {

@@ -135,7 +135,13 @@ void RunExecution::look_at_wait(Waiting& wait, const RecordedCall* recorded, Tim
     if (!recorded->ended) return;
     wait.state = Waiting::State::ended;
     wait.end.ended = true;
+    wait.end.signal = name;
     wait.end.timed_out = recorded->signal == 0;
+    if (wait.end.timed_out && !wait.branch.timeout)
+        fail_mismatch(
+            fmt::format("the function waits for signal \"{}\" without a timeout, recorded "
+                        "is a wait that timed out, as call {}",
+                        name, wait.call));
     if (const auto* value = journal.signal(name, recorded->signal)) wait.end.bytes = *value;
 }
 

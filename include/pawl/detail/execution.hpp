@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <pawl/error.hpp>
+#include <pawl/export.hpp>
 #include <pawl/step.hpp>
 #include <pawl/time.hpp>
 #include <pawl/uuid.hpp>
@@ -51,6 +53,7 @@ struct BranchEnd {
     bool ended = false;  ///< else `any` was done without it
     bool timed_out = false;
     std::string bytes;         ///< the encoded result; empty for a sleep
+    std::string signal;        ///< of a wait: its name
     std::exception_ptr error;  ///< StepFailed, ChildFailed
 };
 
@@ -58,6 +61,9 @@ struct Gathered {
     std::vector<BranchEnd> ends;
     std::size_t first = 0;  ///< of `any`: which one won
 };
+
+/// Throws the Error (codec) of a signal whose value the function can't read.
+[[noreturn]] PAWL_API void fail_signal(const BranchEnd& end, const Error& why);
 
 enum class Gathering : std::uint8_t { all, any };
 
