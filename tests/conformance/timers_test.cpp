@@ -169,12 +169,12 @@ TEST_P(Timers, CountFromTheEndOfAGroupThatTakesLong) {
         if (point == base::points::group_begun || point == base::points::group_new_items)
             clock.advance(3s);
     });
-    const Time begun = clock.now();
     std::vector<Answer> answers(1);
     const std::vector<Commit> group{on(order("1"), 0).event("Set").timer("Ring", 10s)};
     slow->commit(group, answers);
     ASSERT_EQ(answers[0].fate, Fate::committed);
-    EXPECT_EQ(item(answers[0].items.at(0))->due_at, begun + 16s);
+    // A server may have the group done again: it is the end of the last try that counts.
+    EXPECT_EQ(item(answers[0].items.at(0))->due_at, clock.now() + 10s);
 }
 
 }  // namespace

@@ -166,15 +166,21 @@ TEST_P(Following, HoldsUnderManyWritersThatAreSlowAndFail) {
     constexpr int commits = 40;
     std::atomic<int> running{writers};
     std::atomic<std::size_t> written{0};
+    std::vector<std::minstd_rand> chances;
+    for (int w = 0; w < writers; ++w) chances.emplace_back(static_cast<unsigned>(w + 1));
+    // Before anybody is slow: whoever opens a store waits for those who write.
+    std::vector<std::unique_ptr<store::Store>> stores;
+    for (auto& random : chances)
+        stores.push_back(open_store([&random](std::string_view point) {
+            if (point != points::group_written) return;
+            for (auto turns = random() % 2000; turns > 0; --turns) std::this_thread::yield();
+            if (random() % 8 == 0) throw Error{Code::unavailable, "by chance"};
+        }));
     std::vector<std::jthread> threads;
     for (int w = 0; w < writers; ++w)
         threads.emplace_back([&, w] {
-            std::minstd_rand random{static_cast<unsigned>(w + 1)};
-            auto store = open_store([&random](std::string_view point) {
-                if (point != points::group_written) return;
-                for (auto turns = random() % 2000; turns > 0; --turns) std::this_thread::yield();
-                if (random() % 8 == 0) throw Error{Code::unavailable, "by chance"};
-            });
+            auto& random = chances[static_cast<std::size_t>(w)];
+            auto& store = stores[static_cast<std::size_t>(w)];
             for (int i = 0; i < commits; ++i) {
                 const auto name = order("i-" + std::to_string(random() % 3));
                 const auto loaded = store->load(std::vector<store::LoadRequest>{{name}});

@@ -1,5 +1,6 @@
 // Partitions whose lease passes while they are delivered: the rest is not begun here.
 #include <atomic>
+#include <mutex>
 #include <pawl/pawl.hpp>
 
 #include "base/points.hpp"
@@ -98,8 +99,13 @@ TEST_P(Takeovers, EndTheBatchOfAnOwnerWhoseLeaseIsRenewedAfterwards) {
     auto o = options();
     o.lease = 300ms;
     std::atomic<int> renewals = 0;
+    // A renewal between the jump of the clock and the takeover would prevent the takeover.
+    std::mutex renewing;
     o.test.at_point = [&](std::string_view point) {
-        if (point == base::points::renew_after) ++renewals;
+        if (point == base::points::renew_before) renewing.lock();
+        if (point != base::points::renew_after) return;
+        ++renewals;
+        renewing.unlock();
     };
     first = open(o);
     std::atomic<bool> has_returned = false;
@@ -107,9 +113,11 @@ TEST_P(Takeovers, EndTheBatchOfAnOwnerWhoseLeaseIsRenewedAfterwards) {
         return [&, who](Batch<int>& batch) {
             while (const auto number = batch.next()) {
                 const bool loses = who == "first" && *number == takeover_at && !was_taken;
+                if (loses) renewing.lock();
                 handle(who, *number);
-                const int before = renewals;
                 if (loses) {
+                    renewing.unlock();
+                    const int before = renewals;
                     EXPECT_TRUE(eventually([&] { return renewals >= before + 2; }));
                 }
             }
