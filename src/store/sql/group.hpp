@@ -133,7 +133,7 @@ private:
     void write_new_items();
     /// Whether it is due some time after the commit.
     static bool is_due_later(const NewItem& item);
-    void add_item(Rows& rows, const NewItem& item, Value created, Value due);
+    void add_item(Rows& rows, const NewItem& item, Value created, Value due, Value session);
     void write_from_now();
     void write_inbox();
     void write_mail();

@@ -94,7 +94,8 @@ void Group::write_new_items() {
     for (const auto& item : new_items_) {
         if (item.removed || is_due_later(item)) continue;
         const Value due = item.claimed ? Value{} : Value{item.put->at.value_or(run_.now)};
-        add_item(rows_.new_items, item, run_.now, due);
+        const Value session = item.claimed ? Value{item.put->born_claimed->session} : Value{};
+        add_item(rows_.new_items, item, run_.now, due, session);
     }
     connection_->post(sql_.items.add, rows_.new_items);
 }
@@ -103,11 +104,10 @@ bool Group::is_due_later(const NewItem& item) {
     return !item.claimed && !item.put->at && item.put->after != Duration::zero();
 }
 
-void Group::add_item(Rows& rows, const NewItem& item, Value created, Value due) {
+void Group::add_item(Rows& rows, const NewItem& item, Value created, Value due, Value session) {
     const Put& put = *item.put;
     const Envelope& envelope = item.commit->envelope;
     const NameView& name = instances_[item.instance].name;
-    const Value session = item.claimed ? Value{put.born_claimed->session} : Value{};
     const Value fence = item.claimed ? Value{put.born_claimed->fence} : Value{};
     rows.add({item.id,
               item.line,
@@ -131,16 +131,18 @@ void Group::add_item(Rows& rows, const NewItem& item, Value created, Value due) 
               bytes(put.payload.bytes)});
 }
 
-// Behind everything that may wait for others, so that it counts from the commit.
+// Behind everything that may wait for others, so that it counts from the commit; but never from a
+// time before that of the journal, which this process may believe to be a little ahead of the
+// server's clock: nothing rings earlier than its journal says.
 void Group::write_from_now() {
     const Value now = database_.time_of_statement();
     for (const auto& item : new_items_)
         if (!item.removed && is_due_later(item))
-            add_item(rows_.later_items, item, now, item.put->after.count());
+            add_item(rows_.later_items, item, now, item.put->after.count(), run_.now);
     for (const auto* item : items_by_id())
         if (!item->removed && item->last_word && item->last_word->verdict == Verdict::retry)
             rows_.retried_items.add({item->id, now, item->last_word->retry_after.count(),
-                                     given_text(item->last_word->reason)});
+                                     given_text(item->last_word->reason), run_.now});
     connection_->post(sql_.items.add_later, rows_.later_items);
     connection_->post(sql_.items.mail, rows_.mailed_earlier);
     connection_->post(sql_.items.retry, rows_.retried_items);

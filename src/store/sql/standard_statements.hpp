@@ -148,12 +148,12 @@ inline constexpr Statements standard_statements{
          .add_later =
              "INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, attempts, "
              "created_at, due_at, session, fence, encoding, key, causation, correlation, "
-             "conversation, tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, "
-             "$9 + $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
+             "conversation, tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
+             "coalesce($9, $11), coalesce($9, $11) + $10, NULL, $12, $13, $14, $15, $16, $17, "
+             "$18, $19, $20)",
          .remove = "DELETE FROM pawl_item WHERE id = $1",
-         .retry =
-             "UPDATE pawl_item SET due_at = $2 + $3, last_error = $4, failures = failures + 1, "
-             "alone = 0, session = NULL, fence = NULL WHERE id = $1",
+         .retry = "UPDATE pawl_item SET due_at = coalesce($2, $5) + $3, last_error = $4, "
+                  "failures = failures + 1, alone = 0, session = NULL, fence = NULL WHERE id = $1",
          .forget_losses =
              "UPDATE pawl_item SET losses = 0, losses_alone = 0, alone = 0 WHERE id = $1",
          .suspend = "UPDATE pawl_item SET due_at = $2, wakes_at_mail = $3, mail = 0, "

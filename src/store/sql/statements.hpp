@@ -88,11 +88,13 @@ struct Statements {
         std::optional<Statement> lock_together;
         Statement runs;  ///< bulk (type, id of an instance): the id of its run; locks nothing
         Statement add;   ///< bulk
-        /// The same, with a time or NULL in place of created_at, and how much after it it is due in
-        /// place of due_at. NULL: the moment at which the statement runs, by the server's clock.
+        /// The same, with a time or NULL in place of created_at, how much after it it is due in
+        /// place of due_at, and the group's time in place of session. NULL: the moment at which the
+        /// statement runs, by the server's clock, and not before the group's time.
         Statement add_later;
         Statement remove;  ///< bulk (id)
-        Statement retry;   ///< bulk (id, time or NULL as above, due how much after, last_error)
+        /// Bulk (id, time or NULL as above, due how much after, last_error, the group's time)
+        Statement retry;
         Statement forget_losses;  ///< bulk (id)
         Statement suspend;        ///< bulk (id, due_at, wakes_at_mail), by id
         Statement mail;           ///< bulk (id, how much, 1 when urgent, now)

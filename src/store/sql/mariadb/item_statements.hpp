@@ -40,12 +40,13 @@ constexpr void set_items(Statements& s) {
         "INSERT INTO pawl_item (id, line, instance, sequence, idx, kind, shard, attempts, "
         "created_at, due_at, session, fence, encoding, `key`, causation, correlation, "
         "conversation, tenant, trace, payload) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-        "coalesce($9, CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)), "
-        "coalesce($9, CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)) + $10, "
-        "$11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
+        "coalesce($9, greatest($11, CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED))), "
+        "coalesce($9, greatest($11, CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED))) + $10, "
+        "NULL, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
     s.items.retry =
-        "UPDATE pawl_item SET due_at = coalesce($2, CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS "
-        "SIGNED)) + $3, last_error = $4, failures = failures + 1, alone = 0, session = NULL, "
+        "UPDATE pawl_item SET due_at = coalesce($2, greatest($5, "
+        "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED))) + $3, last_error = $4, failures = "
+        "failures + 1, alone = 0, session = NULL, "
         "fence = NULL WHERE id = $1";
     s.items.ready =
         "SELECT id, due_at FROM pawl_item FORCE INDEX (pawl_item_waiting) WHERE line = $1 "

@@ -57,14 +57,15 @@ inline constexpr Statements::Items item_statements{
                    created_at, due_at, session, fence, encoding, key, causation, correlation,
                    conversation, tenant, trace, payload)
             SELECT id, line, instance, sequence, idx, kind, shard, attempts,
-                   coalesce(at, clock.now), coalesce(at, clock.now) + after, session, fence,
+                   coalesce(at, greatest(group_at, clock.now)),
+                   coalesce(at, greatest(group_at, clock.now)) + after, NULL::bigint, fence,
                    encoding, key, causation, correlation, conversation, tenant, trace, payload
               FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[],
                    $6::smallint[], $7::integer[], $8::integer[], $9::bigint[], $10::bigint[],
                    $11::bigint[], $12::bigint[], $13::smallint[], $14::bytea[], $15::bytea[],
                    $16::text[], $17::text[], $18::text[], $19::text[], $20::bytea[])
                    AS k (id, line, instance, sequence, idx, kind, shard, attempts, at, after,
-                   session, fence, encoding, key, causation, correlation, conversation, tenant,
+                   group_at, fence, encoding, key, causation, correlation, conversation, tenant,
                    trace, payload)
              CROSS JOIN (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
                    AS clock (now))",
@@ -72,7 +73,8 @@ inline constexpr Statements::Items item_statements{
     .retry = R"(
             UPDATE pawl_item
                SET due_at = coalesce(($2::bigint[])[width_bucket(id, $1::bigint[])],
-                                     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                                     greatest(($5::bigint[])[width_bucket(id, $1)],
+                                     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
                             + ($3::bigint[])[width_bucket(id, $1)],
                    last_error = ($4::text[])[width_bucket(id, $1)],
                    failures = failures + 1, alone = 0, session = NULL, fence = NULL
