@@ -19,8 +19,11 @@ using Value = RawMariadb::Value;
 using Numbers = std::vector<std::int64_t>;
 
 constexpr const char* insert_instance =
-    "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at) "
-    "VALUES (?, 1, ?, 1, ?, ?)";
+    "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, head) "
+    "VALUES (?, 1, ?, 1, ?, ?, ?)";
+/// As many bytes as the engine's, and others with every write.
+std::int64_t head_at(std::int64_t at, std::int64_t ref) { return at * 4096 + ref; }
+
 constexpr const char* insert_event =
     "INSERT INTO pawl_event (position, instance, sequence, at, name, kind, encoding, id, payload) "
     "VALUES (?, ?, ?, ?, 2, 0, 1, ?, ?)";
@@ -123,7 +126,7 @@ void MariadbRival::insert_parcels(const Numbers& numbers, const Ids& ids, Claime
     for (std::size_t i = 0; i < ids.size(); ++i) {
         const auto n = numbers[i];
         const auto event = uuid();
-        instances.push_back({n, ids[i], at, at});
+        instances.push_back({n, ids[i], at, at, head_at(at, n)});
         events.push_back({n, n, std::int64_t{1}, at, event, posted});
         if (held)
             items.push_back({n, n, std::int64_t{1}, n % 1024, at, claiming_session, claiming_fence,
@@ -145,12 +148,13 @@ void MariadbRival::insert_alone(const std::string& id) {
     const auto at = now();
     const auto event = uuid();
     db_.query("START TRANSACTION");
-    db_.run(insert_instance, {{n, id, at, at}});
+    db_.run(insert_instance, {{n, id, at, at, head_at(at, n)}});
     db_.query(fmt::format("SELECT version FROM pawl_instance WHERE ref = {} FOR UPDATE", n));
     db_.query(fmt::format("SELECT sequence, payload FROM pawl_event WHERE instance = {}", n));
     db_.run(insert_event, {{n, n, std::int64_t{1}, at, event, posted}});
     db_.run(insert_item, {{n, n, std::int64_t{1}, n % 1024, at, at, event, carry}});
-    db_.run("UPDATE pawl_instance SET version = 1, updated_at = ? WHERE ref = ?", {{at, n}});
+    db_.run("UPDATE pawl_instance SET version = 1, updated_at = ?, head = ? WHERE ref = ?",
+            {{at, head_at(at, n), n}});
     db_.query("COMMIT");
 }
 
@@ -179,8 +183,8 @@ void MariadbRival::finish(const Numbers& instances, const Numbers& items, const 
     const auto at = now();
     const auto refs = fmt::format("{}", fmt::join(instances, ","));
     const auto finished = db_.query(
-        fmt::format("UPDATE pawl_instance SET version = 2, updated_at = {0}, finished_at = {0} "
-                    "WHERE ref IN ({1}) AND version = 1",
+        fmt::format("UPDATE pawl_instance SET version = 2, updated_at = {0}, finished_at = {0}, "
+                    "head = {0} * 4096 + ref WHERE ref IN ({1}) AND version = 1",
                     at, refs));
     const auto removed =
         db_.query(fmt::format("DELETE FROM pawl_item WHERE id IN ({}) AND fence = {}",
@@ -218,8 +222,8 @@ void MariadbRival::append_entries(const Numbers& runs, std::int64_t version,
     const auto refs = fmt::format("{}", fmt::join(runs, ","));
     const auto wanted = static_cast<long>(runs.size());
     const auto moved = db_.query(
-        fmt::format("UPDATE pawl_instance SET version = {}, updated_at = {}, finished_at = {} "
-                    "WHERE ref IN ({}) AND version = {}",
+        fmt::format("UPDATE pawl_instance SET version = {0}, updated_at = {1}, finished_at = {2}, "
+                    "head = {1} * 4096 + ref WHERE ref IN ({3}) AND version = {4}",
                     version + static_cast<std::int64_t>(entries.size()), at,
                     last ? std::to_string(at) : "NULL", refs, version));
     const auto held =
@@ -250,12 +254,12 @@ void MariadbRival::append_to_hot(long sequence, int count) {
     const bool first = hot_ == 0;
     if (first) {
         hot_ = numbers.front();
-        db_.run(insert_instance, {{hot_, std::string{"hot"}, at, at}});
+        db_.run(insert_instance, {{hot_, std::string{"hot"}, at, at, head_at(at, hot_)}});
     }
     const auto last = sequence + count - 1;
     const auto moved =
-        db_.query(fmt::format("UPDATE pawl_instance SET version = {}, updated_at = {} "
-                              "WHERE ref = {} AND version = {}",
+        db_.query(fmt::format("UPDATE pawl_instance SET version = {0}, updated_at = {1}, "
+                              "head = {1} * 4096 + ref WHERE ref = {2} AND version = {3}",
                               last, at + 1, hot_, first ? 1 : sequence - 1));
     if (moved != 1) throw std::runtime_error("somebody else has written to the rival's instance");
     std::vector<Row> events, items;

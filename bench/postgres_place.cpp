@@ -27,8 +27,9 @@ struct Prepared {
 // by a division by zero: what was posted with it is rolled back, and nobody had to be asked first.
 constexpr Prepared prepared[] = {
     {"add_instances",
-     "INSERT INTO instance (ref, type, id, version, created_at, updated_at) "
-     "SELECT ref, 1, id, 1, $3::bigint, $3 FROM unnest($1::bigint[], $2::bytea[]) k (ref, id)"},
+     "INSERT INTO instance (ref, type, id, version, created_at, updated_at, head) "
+     "SELECT ref, 1, id, 1, $3::bigint, $3, $3 * 4096 + ref FROM unnest($1::bigint[], $2::bytea[]) "
+     "k (ref, id)"},
     {"add_events",
      "INSERT INTO event (instance, sequence, at, name, kind, encoding, id, payload) "
      "SELECT ref, sequence, $5::bigint, 2, 0, 1, id, payload "
@@ -47,12 +48,12 @@ constexpr Prepared prepared[] = {
      "FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[]) "
      "k (number, ref, sequence, cause, payload)"},
     {"finish_instances",
-     "WITH done AS (UPDATE instance SET version = 2, updated_at = $2::bigint, finished_at = $2 "
-     "WHERE ref = ANY ($1::bigint[]) AND version = 1 RETURNING 1) "
+     "WITH done AS (UPDATE instance SET version = 2, updated_at = $2::bigint, finished_at = $2, "
+     "head = $2 * 4096 + ref WHERE ref = ANY ($1::bigint[]) AND version = 1 RETURNING 1) "
      "SELECT 1 / (count(*) = cardinality($1))::integer FROM done"},
     {"move_runs",
      "WITH done AS (UPDATE instance n SET version = $3::bigint, updated_at = $4::bigint, "
-     "finished_at = nullif($5::bigint, 0) WHERE n.ref = ANY ($1::bigint[]) "
+     "finished_at = nullif($5::bigint, 0), head = $4 * 4096 + ref WHERE n.ref = ANY ($1::bigint[]) "
      "AND n.version = $2::bigint RETURNING 1) "
      "SELECT 1 / (count(*) = cardinality($1))::integer FROM done"},
     {"hold_items",
@@ -69,8 +70,8 @@ constexpr Prepared prepared[] = {
      "payload FROM unnest($1::bigint[], $2::bytea[], $3::text[], $4::bytea[]) "
      "k (ref, id, correlation, payload)"},
     {"move_hot",
-     "WITH done AS (UPDATE instance SET version = $3::bigint, updated_at = $4::bigint "
-     "WHERE ref = $1::bigint AND version = $2::bigint RETURNING 1) "
+     "WITH done AS (UPDATE instance SET version = $3::bigint, updated_at = $4::bigint, "
+     "head = $4 * 4096 + ref WHERE ref = $1::bigint AND version = $2::bigint RETURNING 1) "
      "SELECT 1 / count(*) FROM done"},
     {"set_snapshot",
      "INSERT INTO snapshot (instance, sequence, version, encoding, payload) "
@@ -100,8 +101,8 @@ constexpr Prepared prepared[] = {
     {"begin", "BEGIN"},
     {"commit", "COMMIT"},
     {"add_instance",
-     "INSERT INTO instance (ref, type, id, version, created_at, updated_at) "
-     "VALUES ($1::bigint, 1, $2::bytea, 0, $3::bigint, $3)"},
+     "INSERT INTO instance (ref, type, id, version, created_at, updated_at, head) "
+     "VALUES ($1::bigint, 1, $2::bytea, 0, $3::bigint, $3, $3 * 4096 + $1)"},
     {"lock", "SELECT ref, version FROM instance WHERE type = 1 AND id = $1::bytea FOR UPDATE"},
     {"read", "SELECT sequence, payload FROM event WHERE instance = $1::bigint ORDER BY sequence"},
     {"add_event",
@@ -111,7 +112,9 @@ constexpr Prepared prepared[] = {
      "INSERT INTO item (id, line, instance, sequence, idx, kind, shard, created_at, due_at, "
      "encoding, causation, payload) VALUES ($1::bigint, 1, $1, 1, 0, 1, $1 % 1024, "
      "$2::bigint, $2, 1, $3::bytea, $4::bytea)"},
-    {"update", "UPDATE instance SET version = 1, updated_at = $2::bigint WHERE ref = $1::bigint"},
+    {"update",
+     "UPDATE instance SET version = 1, updated_at = $2::bigint, head = $2 * 4096 + ref "
+     "WHERE ref = $1::bigint"},
     {"rung", "SELECT ref FROM name WHERE name = 'Rung'"},
     // Leaves what an engine takes after this far behind it.
     {"reserve",

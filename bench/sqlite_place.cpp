@@ -15,8 +15,8 @@ namespace {
 using Value = RawSqlite::Value;
 
 constexpr const char* insert_instance =
-    "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at) "
-    "VALUES (?, 1, ?, 1, ?, ?)";
+    "INSERT INTO pawl_instance (ref, type, id, version, created_at, updated_at, head) "
+    "VALUES (?1, 1, ?2, 1, ?3, ?4, ?3 * 4096 + ?1)";
 constexpr const char* insert_event =
     "INSERT INTO pawl_event (position, instance, sequence, at, name, kind, encoding, id, "
     "causation, correlation, payload) VALUES (?, ?, ?, ?, ?, 0, 1, ?, ?, ?, ?)";
@@ -163,8 +163,10 @@ void SqliteRival::finish(const Claim& claim, const Result& result) {
     db_.run(insert_event, {++positions_, claim.instance, std::int64_t{2}, at, result.name,
                            std::string_view{event_id}, std::string_view{event_id},
                            std::string_view{correlation}, result.payload});
-    db_.run("UPDATE pawl_instance SET version = 2, updated_at = ?, finished_at = ? WHERE ref = ?",
-            {at, at, claim.instance});
+    db_.run(
+        "UPDATE pawl_instance SET version = 2, updated_at = ?1, finished_at = ?2, "
+        "head = ?1 * 4096 + ref WHERE ref = ?3",
+        {at, at, claim.instance});
 }
 
 void SqliteRival::run_steps(const Ids& ids) {
@@ -195,7 +197,8 @@ void SqliteRival::append_entries(const std::vector<Claim>& claims, std::int64_t 
         }
         if (last) db_.run("DELETE FROM pawl_item WHERE id = ?", {claim.item});
         db_.run(
-            "UPDATE pawl_instance SET version = ?, updated_at = ?, finished_at = ? WHERE ref = ?",
+            "UPDATE pawl_instance SET version = ?1, updated_at = ?2, finished_at = ?3, "
+            "head = ?2 * 4096 + ref WHERE ref = ?4",
             {sequence, at, last ? Value{at} : Value{nullptr}, claim.instance});
     }
     commit();
@@ -213,8 +216,10 @@ void SqliteRival::append_to_hot(long sequence, int count) {
             "INSERT OR REPLACE INTO pawl_snapshot (instance, sequence, version, encoding, payload) "
             "VALUES (?, ?, 1, 1, ?)",
             {hot_, last, std::string_view{state}});
-    db_.run("UPDATE pawl_instance SET version = ?, updated_at = ? WHERE ref = ?",
-            {sequence + count - 1, now(), hot_});
+    db_.run(
+        "UPDATE pawl_instance SET version = ?1, updated_at = ?2, head = ?2 * 4096 + ref "
+        "WHERE ref = ?3",
+        {sequence + count - 1, now(), hot_});
     commit();
 }
 
