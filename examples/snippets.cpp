@@ -399,8 +399,8 @@ void handlers_run_where_you_want() {
     ThreadOfOurs pool;  // before the engine: it must outlive it, and run every task
     pawl::Engine engine{"memory:", {
         .executor = [&](pawl::Task task) { pool.post(std::move(task)); },
-        .log = [](pawl::LogLevel level, std::string_view line) {
-            if (level >= pawl::LogLevel::warning) std::clog << line << '\n';
+        .log = [](const pawl::LogRecord& record) {
+            if (record.level >= pawl::LogLevel::warning) std::clog << record.text << '\n';
         }}};
     // [/executor]
     auto orders = engine.add<Order>("order", pawl::Handlers{

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <pawl/clock.hpp>
+#include <pawl/log.hpp>
 #include <pawl/policy.hpp>
 #include <pawl/task.hpp>
 #include <pawl/time.hpp>
@@ -12,8 +13,6 @@
 #include <string_view>
 
 namespace pawl::inline v0 {
-
-enum class LogLevel { debug, info, warning, error };
 
 /// Hooks for tests; see <pawl/testing.hpp>.
 struct TestHooks {
@@ -31,7 +30,7 @@ struct Options {
     /// Takes each handler call, to run it on a pool or loop of your own. It must run every task.
     std::function<void(Task)> executor;
     /// Called with every line of log, from any thread. Without it pawl prints nothing.
-    std::function<void(LogLevel, std::string_view)> log;
+    std::function<void(const LogRecord&)> log;
     /// The process's own clock. Its `now` is only the time part of ids: what is due is decided by
     /// the store's clock. Its `elapsed` measures leases and timeouts.
     const Clock* clock = nullptr;

@@ -1,6 +1,7 @@
 /// A thread that drives a part: calls its step, then waits until woken or until the step's time.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -15,6 +16,13 @@ namespace pawl::base {
 
 /// Until when a part wants to be left alone: a length of time, or nothing for "until woken".
 using Pause = std::optional<Duration>;
+
+/// The shorter one.
+inline Pause sooner(Pause a, Pause b) {
+    if (!a) return b;
+    if (!b) return a;
+    return std::min(*a, *b);
+}
 
 /// Thread-safe. `step` is called by one thread at a time; one that throws is called again soon.
 class Loop {

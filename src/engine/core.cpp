@@ -41,64 +41,60 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
       store_(std::move(store)),
       random_(random_of(options_)),
       clock_(options_.clock ? *options_.clock : system_clock()),
+      log_(options_.log, clock_),
       process_(getpid()),
       callbacks_("pawl-callback", logged("a callback")),
       workers_("pawl-worker", logged("a worker")),
       function_threads_("pawl-function", logged("a function")),
       committers_(*store_, callbacks_,
                   {.queue = options_.queue, .at_point = options_.test.at_point}),
-      session_(*store_, clock_,
-               {.lease = options_.lease,
-                .owner = owner_name(),
-                .warn = [this](const std::string& s) { log(LogLevel::warning, s); },
-                .at_point = options_.test.at_point}),
-      dispatcher_({*store_, committers_, callbacks_, workers_, *random_, session_, turn_, clock_},
-                  {.claims = options_.claims,
-                   .runs = options_.functions,
-                   .losses = options_.losses,
-                   .lease = options_.lease,
-                   .executor = options_.executor,
-                   .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
-                   .log = [this](LogLevel level, const std::string& s) { log(level, s); },
-                   .at_point = options_.test.at_point}),
+      session_(
+          *store_, clock_, log_,
+          {.lease = options_.lease, .owner = owner_name(), .at_point = options_.test.at_point}),
+      dispatcher_(
+          {*store_, log_, committers_, callbacks_, workers_, *random_, session_, turn_, clock_},
+          {.claims = options_.claims,
+           .runs = options_.functions,
+           .losses = options_.losses,
+           .lease = options_.lease,
+           .executor = options_.executor,
+           .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
+           .at_point = options_.test.at_point}),
       instances_({*store_, committers_, callbacks_, *random_, clock_, dispatcher_},
                  {.cached = options_.cached_instances,
                   .payload_limit = options_.payload_limit,
                   .believed_for = std::min(options_.finished_retention.value_or(longest_belief),
                                            longest_belief),
                   .published = [this](auto messages) { published(messages); }}),
-      runs_({*store_, committers_, *random_, clock_, dispatcher_, workers_, function_threads_,
+      runs_({*store_, log_, committers_, *random_, clock_, dispatcher_, workers_, function_threads_,
              session_, callbacks_},
             {.payload_limit = options_.payload_limit,
              .transaction_limit = options_.transaction_limit,
              .executor = options_.executor,
              .published = [this](auto messages) { published(messages); },
              .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
-             .log = [this](LogLevel level, const std::string& s) { log(level, s); },
              .at_point = options_.test.at_point},
             functions_),
-      deliverer_({*store_, workers_, *random_, session_, turn_, clock_},
+      deliverer_({*store_, log_, workers_, *random_, session_, turn_, clock_},
                  {.losses = options_.losses,
                   .lease = options_.lease,
                   .transaction_limit = options_.transaction_limit,
                   .payload_limit = options_.payload_limit,
                   .fresh_id = [this] { return fresh_id(); },
                   .executor = options_.executor,
-                  .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
-                  .log = [this](LogLevel level, const std::string& s) { log(level, s); }}),
+                  .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); }}),
       inbox_limit_(*store_, clock_, options_.inbox_limit),
-      vacuum_(*store_, clock_,
+      vacuum_(*store_, clock_, log_,
               {.input_ids = options_.input_id_retention,
                .endings = options_.ending_retention,
                .dead_letters = options_.dead_letter_retention,
-               .finished = options_.finished_retention,
-               .warn = [this](const std::string& s) { log(LogLevel::warning, s); }}),
+               .finished = options_.finished_retention}),
       claiming_(
           "pawl-claim",
           [this] {
-              const auto pause = dispatcher_.step();
-              const auto stops = runs_.step();
-              return !pause || (stops && *stops < *pause) ? stops : pause;
+              auto pause = dispatcher_.step();
+              pause = base::sooner(pause, runs_.step());
+              return base::sooner(pause, log_.step());
           },
           logged("claiming")),
       delivering_(
@@ -113,29 +109,25 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
     dispatcher_.on_wanted([this] { claiming_.wake(); });
     runs_.on_wanted([this] { claiming_.wake(); });
     deliverer_.on_wanted([this] { delivering_.wake(); });
+    log_.on_wanted([this] { claiming_.wake(); });
     turn_.on_change([this] {
         claiming_.wake();
         delivering_.wake();
     });
 }
 
-void Core::log(LogLevel level, const std::string& text) const noexcept {
-    try {
-        if (options_.log) options_.log(level, text);
-    } catch (...) {
-        // There is nobody left to tell.
-    }
-}
-
-base::OnFailure Core::logged(const char* where) const {
+base::OnFailure Core::logged(const char* where) {
     return [this, where](const std::exception_ptr& error) {
         try {
             std::rethrow_exception(error);
         } catch (const std::exception& e) {
-            log(LogLevel::error, fmt::format("{} threw: {}", where, e.what()));
+            log_.say({.level = LogLevel::error,
+                      .event = LogEvent::callback_threw,
+                      .error = e.what(),
+                      .text = fmt::format("{} threw: {}", where, e.what())});
         } catch (...) {
-            log(LogLevel::error,
-                fmt::format("{} threw something that is not a std::exception", where));
+            log_.say(LogLevel::error, LogEvent::callback_threw,
+                     fmt::format("{} threw something that is not a std::exception", where));
         }
     };
 }
@@ -391,6 +383,7 @@ bool Core::stop_parts(Duration deadline) {
     while (callbacks_.run_one() || workers_.run_one() || function_threads_.run_one()) {
     }
     runs_.set_life(RunWaiters::Life::stopped);
+    log_.flush();
     return empty;
 }
 
@@ -421,6 +414,7 @@ void Core::run_until_idle() {
     dispatcher_.begin_stop();
     if (!deliverer_.empty()) deliverer_.end_work();
     vacuum_.step();
+    log_.flush();
 }
 
 void Core::prepare(Request& request, Sending sending) {

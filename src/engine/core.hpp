@@ -7,6 +7,7 @@
 #include <pawl/options.hpp>
 #include <string_view>
 
+#include "base/log.hpp"
 #include "base/loop.hpp"
 #include "base/pool.hpp"
 #include "base/random.hpp"
@@ -76,6 +77,7 @@ public:
     /// One that was added, or pawl's own. Throws Error (unknown).
     const Registered& workflow(std::string_view type) const;
     Instances& instances() { return instances_; }
+    base::Log& log() { return log_; }
     Uuid fresh_id() { return base::uuid7(clock_.now(), *random_); }
     const Functions& functions() const { return functions_; }
     /// Ready to be used: whatever is added is added.
@@ -100,13 +102,13 @@ private:
                   InboxSubscriber::Applied applied);
     /// Runs what waits for a callback thread, when there are none.
     void drain_callbacks();
-    void log(LogLevel level, const std::string& text) const noexcept;
-    base::OnFailure logged(const char* where) const;
+    base::OnFailure logged(const char* where);
 
     const Options options_;
     const std::unique_ptr<store::Store> store_;
     const std::unique_ptr<base::Random> random_;
     const Clock& clock_;
+    base::Log log_;
     const int process_;
     Registry registry_;
     Registered router_;

@@ -33,6 +33,7 @@ class Deliverer {
 public:
     struct Parts {
         store::Store& store;
+        base::Log& log;
         base::Pool& workers;
         base::Random& random;
         Session& session;
@@ -47,7 +48,6 @@ public:
         std::function<Uuid()> fresh_id;
         std::function<void(Task)> executor;
         std::function<std::shared_ptr<void>()> keep_alive;
-        std::function<void(LogLevel, const std::string&)> log;
     };
     Deliverer(Parts parts, Options options)
         : parts_(std::move(parts)), options_(std::move(options)) {}
@@ -213,11 +213,13 @@ private:
     std::vector<std::int32_t> busy_ones(const Channel& channel);
     void tell_losses(const std::vector<HeldPtr>& all);
     void give_back(const std::vector<HeldPtr>& all);
-    void log(LogLevel level, const std::string& text) const {
-        if (options_.log) options_.log(level, text);
-    }
+    static LogRecord record_of(LogLevel level, LogEvent event, const Held& held);
+    static LogRecord record_of(LogLevel level, LogEvent event, const Held& held,
+                               const store::Message& message);
+    void log_failed(const Held& held, const store::Advance& advance, const store::Message& message,
+                    int failures, Duration wait);
     /// With the lock held: whoever hears of it later may publish.
-    void log_later(LogLevel level, std::string text) { said_.emplace_back(level, std::move(text)); }
+    void log_later(LogRecord record) { said_.push_back(std::move(record)); }
     void log_now();
 
     Parts parts_;
@@ -243,7 +245,7 @@ private:
     Duration alone_since_{};
     Duration alone_again_at_ = long_ago;
     base::Latch emptied_;
-    std::vector<std::pair<LogLevel, std::string>> said_;  ///< not logged yet
+    std::vector<LogRecord> said_;  ///< not logged yet
 };
 
 }  // namespace pawl::engine

@@ -70,7 +70,9 @@ void Deliverer::lose(const std::function<bool(const Held&)>& which) {
         });
     }
     for (auto& stop : stops) stop.request_stop();
-    if (count > 0) log(LogLevel::info, fmt::format("{} partitions were taken by others", count));
+    if (count > 0)
+        parts_.log.say(LogLevel::info, LogEvent::ownership_lost,
+                       fmt::format("{} partitions were taken by others", count));
 }
 
 void Deliverer::stop_lost() {
@@ -277,8 +279,11 @@ void Deliverer::end_work() noexcept {
         if (left) parts_.store.outbox().accompany(left->partition, left->fence);
         give_back(all);
     } catch (const std::exception& e) {
-        log(LogLevel::warning,
-            fmt::format("partitions are given back by their lease: {}", e.what()));
+        parts_.log.say(
+            {.level = LogLevel::warning,
+             .event = LogEvent::store_failed,
+             .error = e.what(),
+             .text = fmt::format("partitions are given back by their lease: {}", e.what())});
     }
     log_now();
     const std::lock_guard lock{mutex_};

@@ -72,13 +72,4 @@ base::Pause Deliverer::next_pause(Now now) {
     return std::max(next - now.at, Duration::zero());
 }
 
-void Deliverer::log_now() {
-    std::vector<std::pair<LogLevel, std::string>> said;
-    {
-        const std::lock_guard lock{mutex_};
-        said.swap(said_);
-    }
-    for (const auto& [level, text] : said) log(level, text);
-}
-
 }  // namespace pawl::engine

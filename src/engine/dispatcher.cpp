@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <pawl/error.hpp>
 
-#include "base/backoff.hpp"
 #include "base/points.hpp"
 #include "base/text.hpp"
 #include "base/waits.hpp"
@@ -17,27 +16,9 @@ namespace {
 
 namespace points = base::points;
 
-base::Pause sooner(base::Pause a, base::Pause b) {
-    if (!a) return b;
-    if (!b) return a;
-    return std::min(*a, *b);
-}
-
 base::Pause until(std::optional<Time> due, Time now) {
     if (!due) return std::nullopt;
     return std::max(*due - now, Duration::zero());
-}
-
-const char* kind_name(store::ItemKind kind) {
-    switch (kind) {
-        case store::ItemKind::effect:
-            return "effect";
-        case store::ItemKind::timer:
-            return "timer";
-        case store::ItemKind::run:
-            return "run";
-    }
-    return "item";
 }
 
 constexpr auto part = ExclusiveTurn::Part::items;
@@ -93,7 +74,7 @@ base::Pause Dispatcher::step() {
         const std::lock_guard lock{mutex_};
         next_step_ = Duration::max();
     }
-    auto pause = sooner(run_postponed(now), check_deadlines(now));
+    auto pause = base::sooner(run_postponed(now), check_deadlines(now));
     if (stopping_) return pause;
     try {
         if (!parts_.session.current()) parts_.session.ensure();
@@ -104,12 +85,15 @@ base::Pause Dispatcher::step() {
         }();
         const auto claiming = alone ? claim_alone(now) : claim_normal(now);
         progressed_ = claiming.claimed > 0 || claiming.pause == Duration::zero();
-        pause = sooner(pause, claiming.pause);
+        pause = base::sooner(pause, claiming.pause);
     } catch (const std::exception& e) {
-        log(LogLevel::warning, fmt::format("nothing could be claimed: {}", e.what()));
-        pause = sooner(pause, postponed_for);
+        parts_.log.say({.level = LogLevel::warning,
+                        .event = LogEvent::store_failed,
+                        .error = e.what(),
+                        .text = fmt::format("nothing could be claimed: {}", e.what())});
+        pause = base::sooner(pause, postponed_for);
     }
-    pause = sooner(pause, safety_net);
+    pause = base::sooner(pause, safety_net);
     const std::lock_guard lock{mutex_};
     next_step_ = now + *pause;
     return pause;
@@ -129,7 +113,7 @@ void Dispatcher::released(const store::Line& line, Time due) {
 Dispatcher::Claiming Dispatcher::claim_normal(Duration now) {
     const auto works = claim_within(works_, now);
     const auto runs = claim_within(runs_, now);
-    return {works.claimed + runs.claimed, sooner(works.pause, runs.pause)};
+    return {works.claimed + runs.claimed, base::sooner(works.pause, runs.pause)};
 }
 
 Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Duration now) {
@@ -163,7 +147,7 @@ Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Duration now) {
             alone_since_ = now;
             pause = Duration::zero();
         } else if (!again) {
-            pause = sooner(pause, alone_again_at_ - now);
+            pause = base::sooner(pause, alone_again_at_ - now);
         }
     }
     // A line at its own limit has due items that must not be asked for in a circle.
@@ -213,7 +197,10 @@ void Dispatcher::preload(const std::vector<store::Item>& items) {
     try {
         instances_->preload(rung);
     } catch (const std::exception& e) {
-        log(LogLevel::warning, fmt::format("instances could not be read ahead: {}", e.what()));
+        parts_.log.say({.level = LogLevel::warning,
+                        .event = LogEvent::store_failed,
+                        .error = e.what(),
+                        .text = fmt::format("instances could not be read ahead: {}", e.what())});
     }
 }
 
@@ -412,47 +399,6 @@ void Dispatcher::fire(const HeldPtr& held) {
     }
     point(points::timer_before);
     send(held, std::move(input), {.item = item.id, .fence = item.fence});
-}
-
-void Dispatcher::failed(const HeldPtr& held, std::string_view message, bool permanent) {
-    const auto& item = held->item;
-    const auto error = base::readable(message);  // what exceptions say may be any bytes
-    const auto& policy = held->lane->policy;
-    if (permanent) return bury(held, error);
-    // A claim that was lost with its process is no attempt that failed: `losses` bounds those.
-    const int spoken = item.attempts - item.losses;
-    if (spoken >= policy.attempts)
-        return bury(held,
-                    fmt::format("attempt {} of {} failed: {}", spoken, policy.attempts, error));
-    if (parts_.store.now() - item.created_at >= policy.age)
-        return bury(held, fmt::format("it is too old to be tried again: {}", error));
-    settle(held, {.item = item.id,
-                  .fence = item.fence,
-                  .verdict = store::Verdict::retry,
-                  .retry_after = base::backoff(policy, spoken, parts_.random),
-                  .reason = error});
-}
-
-void Dispatcher::bury(const HeldPtr& held, const std::string& reason) {
-    const auto& item = held->item;
-    log(LogLevel::error, fmt::format("{} {} of {} \"{}\" is buried: {}", kind_name(item.line.kind),
-                                     item.line.name, item.instance.type, item.instance.id, reason));
-    const store::Settlement word{
-        .item = item.id, .fence = item.fence, .verdict = store::Verdict::bury, .reason = reason};
-    std::unique_ptr<detail::Asked> input;
-    try {
-        if (item.line.kind == store::ItemKind::effect)
-            input = held->lane->workflow->model->failed(item.line.name, item.payload.bytes, reason,
-                                                        item.attempts);
-    } catch (const std::exception& e) {
-        log(LogLevel::error, fmt::format("the workflow can't be told: {}", e.what()));
-    } catch (...) {
-        log(LogLevel::error, "the workflow can't be told");
-    }
-    if (input)
-        send(held, std::move(input), word);
-    else
-        settle(held, word);
 }
 
 void Dispatcher::done(const HeldPtr& held) {

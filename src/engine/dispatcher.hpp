@@ -70,6 +70,7 @@ class Dispatcher final : public BornClaims {
 public:
     struct Parts {
         store::Store& store;
+        base::Log& log;
         CommitterLanes& lanes;
         base::Pool& callbacks;
         base::Pool& workers;
@@ -86,7 +87,6 @@ public:
         std::function<void(Task)> executor;  ///< runs effects; without it the workers do
         /// What a running handler keeps alive, in case it outlives the engine's patience.
         std::function<std::shared_ptr<void>()> keep_alive;
-        std::function<void(LogLevel, const std::string&)> log;
         std::function<void(std::string_view)> at_point;
     };
     Dispatcher(Parts parts, Options options);
@@ -161,14 +161,13 @@ private:
     void fire(const HeldPtr& held);
     void failed(const HeldPtr& held, std::string_view message, bool permanent);
     void bury(const HeldPtr& held, const std::string& reason);
+    void log_untold(const HeldPtr& held, std::string_view why) const;
+    void log_taken_over(const HeldPtr& held) const;
     void send(const HeldPtr& held, std::unique_ptr<detail::Asked> input, store::Settlement word);
     /// The store could not be reached: what `again` does is done later.
     void postpone(const HeldPtr& held, Task again, const std::string& why);
     base::Pause check_deadlines(Duration now);
     base::Pause run_postponed(Duration now);
-    void log(LogLevel level, const std::string& text) const {
-        if (options_.log) options_.log(level, text);
-    }
     void point(std::string_view name) const {
         if (options_.at_point) options_.at_point(name);
     }

@@ -25,9 +25,11 @@ Engine::~Engine() {
     try {
         impl_->core->stop(impl_->core->options().stop_deadline);
     } catch (const std::exception& e) {
-        if (const auto& log = impl_->core->options().log)
-            log(LogLevel::error,
-                fmt::format("the engine could not stop in good order: {}", e.what()));
+        impl_->core->log().say(
+            {.level = LogLevel::error,
+             .event = LogEvent::store_failed,
+             .error = e.what(),
+             .text = fmt::format("the engine could not stop in good order: {}", e.what())});
     }
 }
 

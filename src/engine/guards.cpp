@@ -190,6 +190,13 @@ void GuardedRun::end(const records::Finished& finished, RunStatus status) {
     const std::lock_guard lock{mutex_};
     write(entry(finished), status);
     core_.runs().ended(name_, finished);
+    if (status != RunStatus::failed) return;
+    core_.log().count({.level = LogLevel::warning,
+                       .event = LogEvent::run_failed,
+                       .type = name_.type,
+                       .id = name_.id,
+                       .error = finished.error,
+                       .text = fmt::format("{} has failed: {}", shown(), finished.error)});
 }
 
 detail::OpenedRun::Acquired GuardedRun::acquire(const std::string& step) {
@@ -242,6 +249,15 @@ void GuardedRun::fail(const std::string& step, std::string_view error) {
           RunStatus::running);
     ++known.failures;
     known.acquired = false;
+    core_.log().count({.level = LogLevel::warning,
+                       .event = LogEvent::attempt_failed,
+                       .type = name_.type,
+                       .id = name_.id,
+                       .item = step,
+                       .attempt = known.failures,
+                       .error = base::readable(error),
+                       .text = fmt::format("attempt {} at step \"{}\" of {} failed: {}",
+                                           known.failures, step, shown(), base::readable(error))});
 }
 
 }  // namespace

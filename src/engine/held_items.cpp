@@ -6,6 +6,7 @@
 
 #include "base/points.hpp"
 #include "engine/dispatcher.hpp"
+#include "engine/log_records.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -15,8 +16,10 @@ constexpr Duration last_moment = std::chrono::seconds{1};
 }  // namespace
 
 void Dispatcher::postpone(const HeldPtr& held, Task again, const std::string& why) {
-    log(LogLevel::warning, fmt::format("the word on {} of \"{}\" is given again later: {}",
-                                       held->item.line.name, held->item.instance.id, why));
+    auto record = record_of(LogLevel::warning, LogEvent::put_off, held->item);
+    record.error = why;
+    record.text = fmt::format("the result of {} is settled later: {}", shown(held->item), why);
+    parts_.log.count(std::move(record));
     {
         const std::lock_guard lock{mutex_};
         const int doublings = std::min(held->postponed++, 5);  // by then the longest is reached
@@ -83,7 +86,10 @@ void Dispatcher::release(Claims claims) {
         parts_.store.release(claims);
         point(base::points::release_after);
     } catch (const std::exception& e) {
-        log(LogLevel::warning, fmt::format("claims are given back later: {}", e.what()));
+        parts_.log.say({.level = LogLevel::warning,
+                        .event = LogEvent::store_failed,
+                        .error = e.what(),
+                        .text = fmt::format("claims are given back later: {}", e.what())});
         const std::lock_guard lock{mutex_};
         unreleased_.insert(unreleased_.end(), claims.begin(), claims.end());
     }

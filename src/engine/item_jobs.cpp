@@ -43,9 +43,6 @@ bool is_fence_lost(const std::exception_ptr& error) {
     }
 }
 
-constexpr const char* taken_over =
-    "the claim had been taken over or the timer replaced: this word changes nothing";
-
 }  // namespace
 
 ItemWord::ItemWord(Dispatcher& dispatcher, std::shared_ptr<Held> held, store::Settlement word)
@@ -65,7 +62,7 @@ void ItemWord::settled(Owned self, store::Answer answer, std::vector<Owned>& lat
 
 void ItemWord::resume(Owned) {
     if (!error_) {
-        dispatcher_.log(LogLevel::warning, taken_over);
+        dispatcher_.log_taken_over(held_);
         return dispatcher_.done(held_);
     }
     dispatcher_.postpone(
@@ -77,7 +74,7 @@ void ItemWord::resume(Owned) {
 void ItemRequest::finish(std::unique_ptr<Request>, OutcomeRecord, std::exception_ptr error) {
     if (!error) return dispatcher_.done(held_);
     if (is_fence_lost(error)) {
-        dispatcher_.log(LogLevel::warning, taken_over);
+        dispatcher_.log_taken_over(held_);
         return dispatcher_.done(held_);
     }
     const auto why = text_of(error);
@@ -92,7 +89,7 @@ void ItemRequest::finish(std::unique_ptr<Request>, OutcomeRecord, std::exception
         return;
     }
     if (settlement->verdict == store::Verdict::bury) {
-        dispatcher_.log(LogLevel::error, fmt::format("the workflow can't be told: {}", why));
+        dispatcher_.log_untold(held_, why);
         return dispatcher_.settle(held_, *settlement);
     }
     dispatcher_.failed(held_, why, false);

@@ -85,19 +85,21 @@ std::string replayed(detail::FunctionModel& model, Recorded run) {
     StopTimers stops{*store, clock};
     NoSurroundings surroundings;
     const std::string input = run.journal.started().input.text;
+    base::Log log{{}, clock};
     RunWriter writer{{.store = *store,
+                      .log = log,
                       .lanes = lanes,
                       .random = *random,
                       .clock = clock,
                       .at_point = {},
                       .payload_limit = std::numeric_limits<std::size_t>::max(),
                       .journal_limit = std::numeric_limits<std::int64_t>::max(),
-                      .is_held = [] { return false; },
-                      .warn = [](const std::string&) {}},
+                      .is_held = [] { return false; }},
                      run.item,
                      std::move(run.journal),
                      {.status = static_cast<std::int32_t>(RunStatus::running)}};
     RunExecution execution{{.store = *store,
+                            .log = log,
                             .random = *random,
                             .stops = stops,
                             .surroundings = surroundings,

@@ -6,6 +6,7 @@
 
 #include "base/backoff.hpp"
 #include "base/text.hpp"
+#include "engine/log_records.hpp"
 #include "engine/run_execution.hpp"
 
 namespace pawl::engine {
@@ -83,18 +84,35 @@ void RunExecution::conclude(Waiting& wait, Ran ran) {
             step.result.text = "null";
         }
     }
+    records::AttemptFailed failed{.call = wait.call,
+                                  .name = wait.branch.name,
+                                  .attempt = attempts,
+                                  .error = std::move(ran.error)};
     if (ran.permanent || attempts >= options.attempts) {
-        step.error = std::move(ran.error);
+        log_failed(options, failed, std::nullopt);
+        step.error = std::move(failed.error);
         step.permanent = ran.permanent;
         return writer_.record(step);
     }
     const Policy policy{.base = options.base, .cap = options.cap, .jitter = options.jitter};
-    writer_.record(records::AttemptFailed{
-        .call = wait.call,
-        .name = wait.branch.name,
-        .attempt = attempts,
-        .error = std::move(ran.error),
-        .retry_at = parts_.store.now() + base::backoff(policy, attempts, parts_.random)});
+    const auto pause = base::backoff(policy, attempts, parts_.random);
+    failed.retry_at = parts_.store.now() + pause;
+    log_failed(options, failed, pause);
+    writer_.record(failed);
+}
+
+void RunExecution::log_failed(const StepOptions& options, const records::AttemptFailed& failed,
+                              std::optional<Duration> pause) {
+    auto record = record_of(LogLevel::warning, LogEvent::attempt_failed, item_);
+    record.item = failed.name;
+    record.attempt = failed.attempt;
+    record.error = failed.error;
+    if (pause) record.next_at = failed.retry_at;
+    record.text = fmt::format("attempt {} of {} at step \"{}\" of {} failed, {}: {}",
+                              failed.attempt, options.attempts, failed.name, shown(item_),
+                              pause ? "the next one is " + shown_pause(*pause) : "it was the last",
+                              failed.error);
+    parts_.log.count(std::move(record));
 }
 
 void RunExecution::run_ready(Waits& waits, detail::Gathering how, std::size_t at_once) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/latch.hpp"
+#include "base/log.hpp"
 #include "base/pool.hpp"
 #include "base/threads.hpp"
 #include "engine/body_crew.hpp"
@@ -59,6 +60,7 @@ class RunExecution final : public detail::Execution {
 public:
     struct Parts {
         store::Store& store;
+        base::Log& log;
         base::Random& random;
         StopTimers& stops;
         RunSurroundings& surroundings;
@@ -179,6 +181,8 @@ private:
     Ran run_body(Waiting& wait, int attempts);
     Ran call_body(const Waiting& wait, const Attempt& attempt);
     void conclude(Waiting& wait, Ran ran);
+    void log_failed(const StepOptions& options, const records::AttemptFailed& failed,
+                    std::optional<Duration> pause);
     void run_transaction(Waiting& wait);
     bool try_transaction(Waiting& wait, Ran& ran);
     void run_until_first(Waits& waits, const std::vector<std::size_t>& ready);

@@ -166,8 +166,13 @@ void Runs::say_that_mail_was_left(const store::InstanceName& run) {
     try {
         mail(run, records::MailLeft::tag, "{}");
     } catch (const Error& e) {
-        log(LogLevel::warning, fmt::format("run \"{}\" of \"{}\" may hear late of a child: {}",
-                                           run.id, run.type, e.what()));
+        parts_.log.say({.level = LogLevel::warning,
+                        .event = LogEvent::store_failed,
+                        .type = run.type,
+                        .id = run.id,
+                        .error = e.what(),
+                        .text = fmt::format("run \"{}\" of \"{}\" may hear late of a child: {}",
+                                            run.id, run.type, e.what())});
     }
 }
 

@@ -112,7 +112,8 @@ RunWriter::RunWriter(Parts parts, const store::Item& item, RunJournal journal, R
       head_(place.head),
       status_(place.status),
       was_lost_(item.losses > 0),
-      failed_before_(!item.born_claimed) {
+      failed_before_(!item.born_claimed),
+      warned_(place.version > warning_limit()) {
     if (item.mail > 0) {
         seen_mail_ = item.mail;
         read_mail();
@@ -131,10 +132,20 @@ store::Event RunWriter::entry(const char* name, std::string bytes) {
                     fmt::format("the journal of run \"{}\" has {} entries, the limit is {} "
                                 "(FunctionOptions::journal_limit): go on in a new run",
                                 instance_.id, entries, parts_.journal_limit)};
-    if (entries >= parts_.journal_limit / 5 * 4 && !std::exchange(warned_, true))
-        parts_.warn(fmt::format("the journal of run \"{}\" of \"{}\" has {} of {} entries",
-                                instance_.id, instance_.type, entries, parts_.journal_limit));
+    if (entries >= warning_limit() && !std::exchange(warned_, true)) warn_of_limit(entries);
     return entry_of(name, std::move(bytes), parts_.clock, parts_.random);
+}
+
+void RunWriter::warn_of_limit(std::int64_t entries) const {
+    parts_.log.say(
+        {.level = LogLevel::warning,
+         .event = LogEvent::journal_limit,
+         .type = instance_.type,
+         .id = instance_.id,
+         .trace = envelope_.trace,
+         .text = fmt::format("the journal of run \"{}\" of \"{}\" has {} of {} entries "
+                             "(FunctionOptions::journal_limit)",
+                             instance_.id, instance_.type, entries, parts_.journal_limit)});
 }
 
 void RunWriter::add(const char* name, std::string bytes) {
@@ -308,8 +319,13 @@ void RunWriter::read_mail_later(std::int64_t mail) {
         read_mail();
     } catch (const Error& e) {
         seen_mail_ = seen;
-        parts_.warn(
-            fmt::format("the mail of run \"{}\" is read later: {}", instance_.id, e.what()));
+        parts_.log.say({.level = LogLevel::warning,
+                        .event = LogEvent::store_failed,
+                        .type = instance_.type,
+                        .id = instance_.id,
+                        .error = e.what(),
+                        .text = fmt::format("the mail of run \"{}\" is read later: {}",
+                                            instance_.id, e.what())});
     }
 }
 

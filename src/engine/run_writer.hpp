@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/log.hpp"
 #include "base/points.hpp"
 #include "base/random.hpp"
 #include "engine/committer_lanes.hpp"
@@ -47,6 +48,7 @@ class RunWriter {
 public:
     struct Parts {
         store::Store& store;
+        base::Log& log;
         CommitterLanes& lanes;
         base::Random& random;
         const Clock& clock;
@@ -54,7 +56,6 @@ public:
         std::size_t payload_limit = 0;
         std::int64_t journal_limit = 0;
         std::function<bool()> is_held;  ///< whether the claim may still be ours
-        std::function<void(const std::string&)> warn;
     };
     RunWriter(Parts parts, const store::Item& item, RunJournal journal, RunPlace place);
 
@@ -110,6 +111,8 @@ private:
     void read_mail_later(std::int64_t mail);
     void add(const char* name, std::string bytes);
     store::Event entry(const char* name, std::string bytes);
+    std::int64_t warning_limit() const { return parts_.journal_limit / 5 * 4; }
+    void warn_of_limit(std::int64_t entries) const;
     Written write_through(store::Event entry, const CommitThrough& commit);
     store::Append& append_to(store::Commit& commit, RunStatus status);
     store::Settlement word_of(store::Settlement word) const;
@@ -136,7 +139,7 @@ private:
     std::int64_t seen_mail_ = 0;
     bool was_lost_;  ///< with a process, since it got further last
     const bool failed_before_;
-    bool warned_ = false;
+    bool warned_;  ///< of the limit, perhaps by an execution before this one
     bool must_write_ = false;
     ParentIs parent_is_ = ParentIs::there;
     std::string failure_;

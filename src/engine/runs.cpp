@@ -5,19 +5,12 @@
 #include <algorithm>
 #include <pawl/error.hpp>
 
-#include "base/backoff.hpp"
 #include "base/text.hpp"
 #include "base/uuid.hpp"
 #include "engine/in_transaction.hpp"
 
 namespace pawl::engine {
 namespace {
-
-// A run that no process here can go on with is offered again after this long, then longer.
-constexpr Policy while_code_is_replaced{
-    .base = std::chrono::seconds{1}, .cap = std::chrono::minutes{1}, .jitter = 0};
-constexpr Policy after_failure{
-    .base = std::chrono::milliseconds{200}, .cap = std::chrono::minutes{1}, .jitter = 0.5};
 
 Uuid random_seed(base::Random& random) {
     Uuid seed;
@@ -245,7 +238,10 @@ bool Runs::run_beside(Task body) {
     try {
         options_.executor(std::move(body));
     } catch (const std::exception& e) {
-        log(LogLevel::warning, fmt::format("the executor takes no body of a step: {}", e.what()));
+        parts_.log.say({.level = LogLevel::warning,
+                        .event = LogEvent::callback_threw,
+                        .error = e.what(),
+                        .text = fmt::format("the executor takes no body of a step: {}", e.what())});
         return false;
     } catch (...) {
         return false;  // the function's own thread performs it
@@ -355,18 +351,19 @@ void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
     const auto& function = functions_.get(item.line.type);
     const auto is_held = [this, session = item.session] { return parts_.session.holds(session); };
     RunWriter writer{{.store = parts_.store,
+                      .log = parts_.log,
                       .lanes = parts_.lanes,
                       .random = parts_.random,
                       .clock = parts_.clock,
                       .at_point = options_.at_point,
                       .payload_limit = options_.payload_limit,
                       .journal_limit = function.options.journal_limit,
-                      .is_held = is_held,
-                      .warn = [this](const std::string& s) { log(LogLevel::warning, s); }},
+                      .is_held = is_held},
                      item,
                      std::move(prepared.journal),
                      prepared.place};
     RunExecution execution{{.store = parts_.store,
+                            .log = parts_.log,
                             .random = parts_.random,
                             .stops = stops_,
                             .surroundings = *this,
@@ -460,38 +457,12 @@ bool Runs::finish(const HeldPtr& held, RunExecution& execution, RunWriter& write
             break;
     }
     waiters_.left(held->item.instance, &finished);
+    if (status == RunStatus::failed) log_failed(held->item, finished.error);
     parts_.dispatcher.done(held);
     const auto& parent = writer.journal().started().parent;
     if (writer.left_mail()) say_that_mail_was_left({parent->type, parent->id});
     if (parent) parts_.dispatcher.want();
     return true;
-}
-
-void Runs::put_off(const HeldPtr& held, const std::string& why) {
-    log(LogLevel::error, why);
-    offer_again(held, why,
-                base::backoff(while_code_is_replaced, held->item.attempts, parts_.random));
-}
-
-// What has failed now may fail again at once. A process that stops leaves it to the others.
-void Runs::try_later(const HeldPtr& held, const std::string& why) {
-    const auto pause = base::backoff(after_failure, held->item.attempts, parts_.random);
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(pause);
-    log(LogLevel::warning,
-        fmt::format("run \"{}\" of \"{}\" failed in the engine, retrying in {} ms: {}",
-                    held->item.instance.id, held->item.instance.type, milliseconds.count(), why));
-    if (!is_stopping()) return offer_again(held, why, pause);
-    waiters_.left(held->item.instance);
-    parts_.dispatcher.give_back({held});
-}
-
-void Runs::offer_again(const HeldPtr& held, const std::string& why, Duration pause) {
-    waiters_.left(held->item.instance);
-    parts_.dispatcher.settle(held, {.item = held->item.id,
-                                    .fence = held->item.fence,
-                                    .verdict = store::Verdict::retry,
-                                    .retry_after = pause,
-                                    .reason = base::readable(why)});
 }
 
 }  // namespace pawl::engine

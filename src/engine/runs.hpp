@@ -25,6 +25,7 @@ class Runs final : public RunSurroundings, public RunItems {
 public:
     struct Parts {
         store::Store& store;
+        base::Log& log;
         CommitterLanes& lanes;
         base::Random& random;
         const Clock& clock;
@@ -41,7 +42,6 @@ public:
         /// Called when messages were committed.
         std::function<void(std::span<const store::Message>)> published;
         std::function<std::shared_ptr<void>()> keep_alive;
-        std::function<void(LogLevel, const std::string&)> log;
         base::AtPoint at_point;
     };
     Runs(Parts parts, Options options, const Functions& functions);
@@ -143,9 +143,7 @@ private:
     void try_later(const HeldPtr& held, const std::string& why);
     void offer_again(const HeldPtr& held, const std::string& why, Duration pause);
     void say_that_mail_was_left(const store::InstanceName& run);
-    void log(LogLevel level, const std::string& text) const {
-        if (options_.log) options_.log(level, text);
-    }
+    void log_failed(const store::Item& item, const std::string& error) const;
 
     Parts parts_;
     const Options options_;

@@ -14,9 +14,10 @@ constexpr int margin_parts = 10;
 
 }  // namespace
 
-Session::Session(store::Store& store, const Clock& clock, Options options)
+Session::Session(store::Store& store, const Clock& clock, base::Log& log, Options options)
     : store_(store),
       clock_(clock),
+      log_(log),
       options_(std::move(options)),
       renewing_("pawl-lease", [this] { return renew(); }),
       expiring_("pawl-expiry", [this] { return expire(); }) {}
@@ -31,8 +32,8 @@ store::SessionId Session::ensure() {
     auto id = id_.load();
     auto asked_at = clock_.elapsed();
     if (id != 0 && !renewed(id)) {
-        options_.warn(
-            "the lease had passed and its claims were taken by others: a new session begins");
+        log_.say(LogLevel::warning, LogEvent::ownership_lost,
+                 "the lease had passed and its claims were taken by others: a new session begins");
         id_ = id = 0;
         replaced_ = true;
     } else if (id != 0 && clock_.elapsed().count() >= trusted_until_.load()) {
@@ -79,8 +80,11 @@ void Session::close() {
         store_.close_session(id);
         point(points::close_after);
     } catch (const std::exception& e) {
-        options_.warn(
-            fmt::format("the session could not be closed, its lease will pass: {}", e.what()));
+        log_.say({.level = LogLevel::warning,
+                  .event = LogEvent::store_failed,
+                  .error = e.what(),
+                  .text = fmt::format("the session could not be closed, its lease will pass: {}",
+                                      e.what())});
     }
 }
 
@@ -88,7 +92,10 @@ base::Pause Session::renew() {
     try {
         ensure();
     } catch (const std::exception& e) {
-        options_.warn(fmt::format("the lease could not be renewed: {}", e.what()));
+        log_.say({.level = LogLevel::warning,
+                  .event = LogEvent::store_failed,
+                  .error = e.what(),
+                  .text = fmt::format("the lease could not be renewed: {}", e.what())});
         return options_.lease / 10;
     }
     return options_.lease / 3;
@@ -101,7 +108,8 @@ base::Pause Session::expire() {
     const Duration left{until - clock_.elapsed().count()};
     if (left > Duration::zero()) return left;
     told_ = until;
-    options_.warn(
+    log_.say(
+        LogLevel::warning, LogEvent::ownership_lost,
         "the lease expired before it could be renewed: no new work begins until it is renewed");
     if (lost_) lost_();
     return std::nullopt;

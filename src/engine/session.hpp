@@ -8,6 +8,7 @@
 #include <pawl/clock.hpp>
 #include <string>
 
+#include "base/log.hpp"
 #include "base/loop.hpp"
 #include "base/points.hpp"
 #include "store/store.hpp"
@@ -20,10 +21,9 @@ public:
     struct Options {
         Duration lease{};
         std::string owner;
-        std::function<void(const std::string&)> warn;
         base::AtPoint at_point;
     };
-    Session(store::Store& store, const Clock& clock, Options options);
+    Session(store::Store& store, const Clock& clock, base::Log& log, Options options);
 
     /// Opens a session, or renews the open one; a lost one is replaced. May throw.
     store::SessionId ensure();
@@ -62,6 +62,7 @@ private:
 
     store::Store& store_;
     const Clock& clock_;
+    base::Log& log_;
     const Options options_;
     std::function<void()> lost_;
     std::mutex asking_;  ///< one thread at a time talks to the store about the session

@@ -49,7 +49,10 @@ base::Pause Vacuum::step() {
         goes_on_ = vacuumed.more;
         if (goes_on_) return between_batches;
     } catch (const std::exception& e) {
-        options_.warn(fmt::format("vacuum failed and is tried again: {}", e.what()));
+        log_.say({.level = LogLevel::warning,
+                  .event = LogEvent::store_failed,
+                  .error = e.what(),
+                  .text = fmt::format("vacuum failed and is tried again: {}", e.what())});
     }
     return between_passes;
 }

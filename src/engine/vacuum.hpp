@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/log.hpp"
 #include "base/loop.hpp"
 #include "store/store.hpp"
 
@@ -17,11 +18,11 @@ public:
         Duration endings{};
         std::optional<Duration> dead_letters;
         std::optional<Duration> finished;
-        std::function<void(const std::string&)> warn;
     };
-    Vacuum(store::Store& store, const Clock& clock, Options options)
+    Vacuum(store::Store& store, const Clock& clock, base::Log& log, Options options)
         : store_(store),
           clock_(clock),
+          log_(log),
           options_(std::move(options)),
           input_ids_(options_.input_ids) {}
 
@@ -33,6 +34,7 @@ private:
 
     store::Store& store_;
     const Clock& clock_;
+    base::Log& log_;
     const Options options_;
     Duration input_ids_;    ///< how long they are kept in this clean-up
     Duration asked_at_{};   ///< when that was found out

@@ -56,10 +56,11 @@ private:
     pawl::Options options() const {
         auto options = notes_options();
         // Who loses its lease without having been killed is known by name, as the killed are.
-        options.log = [this](pawl::LogLevel level, std::string_view text) {
-            if (text.find("taken by others") != text.npos) note("lost", arguments_.name);
-            if (level >= pawl::LogLevel::warning)
-                note("log", fmt::format("{}: {}", arguments_.name, text));
+        options.log = [this](const pawl::LogRecord& record) {
+            if (record.text.find("taken by others") != record.text.npos)
+                note("lost", arguments_.name);
+            if (record.level >= pawl::LogLevel::warning)
+                note("log", fmt::format("{}: {}", arguments_.name, record.text));
         };
         return options;
     }

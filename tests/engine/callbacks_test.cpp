@@ -63,8 +63,8 @@ TEST_P(Callbacks, ThatThrowFailNobodyThatSharesTheirGroup) {
     Watched<std::vector<std::string>> log;
     Options gated;
     gated.test.at_point = gate.hook();
-    gated.log = [&](LogLevel, std::string_view line) {
-        log.change([&](auto& lines) { lines.emplace_back(line); });
+    gated.log = [&](const LogRecord& record) {
+        log.change([&](auto& lines) { lines.push_back(record.text); });
     };
     auto engine = open(gated);
     auto moods = engine->add<Moody>("moody");

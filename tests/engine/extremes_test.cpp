@@ -238,8 +238,9 @@ TEST_P(SharedExtremes, OfAStoreThatFailsAreNoFaultOfAHandlerThatCameBack) {
         failures.change([](int& n) { ++n; });
         throw Error{Code::unavailable, "the disk is out"};
     };
-    fragile.log = [&](LogLevel level, std::string_view line) {
-        if (level == LogLevel::error) log.change([&](auto& lines) { lines.emplace_back(line); });
+    fragile.log = [&](const LogRecord& record) {
+        if (record.level == LogLevel::error)
+            log.change([&](auto& lines) { lines.push_back(record.text); });
     };
     auto engine = open(fragile);
     std::atomic<int> calls{0};
@@ -269,8 +270,8 @@ TEST_P(SharedExtremes, OfAClockThatGoesBackPostponeNoWordForLong) {
         if (point == "group:begun" && failing.exchange(false))
             throw Error{Code::unavailable, "the disk is out"};
     };
-    fragile.log = [&](LogLevel, std::string_view line) {
-        if (line.find("given again later") != line.npos) postponed.change([](int& n) { ++n; });
+    fragile.log = [&](const LogRecord& record) {
+        if (record.event == LogEvent::put_off) postponed.change([](int& n) { ++n; });
     };
     auto engine = open(fragile);
     auto couriers = engine->add<Courier>("courier", Handlers{[&](const Carry&) {

@@ -9,8 +9,8 @@ class Changes : public EngineTest {
 protected:
     Options logging() {
         auto o = options();
-        o.log = [this](LogLevel level, std::string_view text) {
-            if (level == LogLevel::error) errors.emplace_back(text);
+        o.log = [this](const LogRecord& record) {
+            if (record.level == LogLevel::error) errors.push_back(record.text);
         };
         return o;
     }

@@ -218,8 +218,8 @@ TEST_P(Steps, WhoseResultIsTooLargeFailWithTheLimit) {
 TEST_P(Steps, EndWithAClearErrorAtTheLimitOfTheJournalAndAWarningBefore) {
     std::vector<std::string> warnings;
     auto o = options();
-    o.log = [&](LogLevel level, std::string_view text) {
-        if (level == LogLevel::warning) warnings.emplace_back(text);
+    o.log = [&](const LogRecord& record) {
+        if (record.event == LogEvent::journal_limit) warnings.push_back(record.text);
     };
     auto limited = open(o);
     auto function = limited->add("f",

@@ -55,8 +55,8 @@ TEST_P(Transactions, AreDoneAlsoIfTheMailThatCameMeanwhileCanNotBeReadAtOnce) {
         if (point == points::group_committed && std::exchange(armed, false))
             place().run("ALTER TABLE pawl_inbox RENAME COLUMN payload TO hidden");
     };
-    o.log = [&](LogLevel, std::string_view text) {
-        if (text.find("the mail of run \"r\" is read later") == text.npos) return;
+    o.log = [&](const LogRecord& record) {
+        if (record.text.find("the mail of run \"r\" is read later") == std::string::npos) return;
         ++later;
         place().run("ALTER TABLE pawl_inbox RENAME COLUMN hidden TO payload");
     };

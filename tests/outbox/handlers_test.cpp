@@ -42,7 +42,7 @@ TEST_P(MessageHandlers, MayFailWhileTheLogPublishes) {
     auto chatty = options();
     Engine* self = nullptr;
     bool told = false;
-    chatty.log = [&](LogLevel, std::string_view) {
+    chatty.log = [&](const LogRecord&) {
         if (self && !std::exchange(told, true)) self->publish("audit", Note{"buried"});
     };
     engine = open(chatty);
