@@ -329,11 +329,14 @@ void Core::start_parts() {
         "pawl-watch",
         [this]() -> base::Pause {
             if (ending_) return std::nullopt;
-            if (!watch_->wait(watch_patience)) return Duration::zero();
-            claiming_.wake();
-            runs_.heard();
-            deliverer_.heard();
-            return watch_pause;
+            const auto patience = base::sooner(looks_again_in_, watch_patience);
+            const bool heard = watch_->wait(*patience);
+            if (heard) {
+                claiming_.wake();
+                deliverer_.heard();
+            }
+            looks_again_in_ = runs_.look_for_ended(heard);
+            return heard ? watch_pause : Duration::zero();
         },
         logged("the watch"));
     watching_->start();

@@ -130,7 +130,8 @@ private:
     base::Loop vacuuming_;
     std::unique_ptr<store::Watch> watch_;
     std::unique_ptr<base::Loop> watching_;
-    std::mutex life_;  ///< of start and stop
+    base::Pause looks_again_in_;  ///< of the watch
+    std::mutex life_;             ///< of start and stop
     std::atomic<bool> started_{false};
     std::once_flag set_up_;
     std::atomic<bool> used_{false};

@@ -37,6 +37,7 @@ public:
                       const std::string&) override {
         return true;
     }
+    void journal_has_grown(const store::InstanceName&) override {}
     bool run_beside(Task) override { return false; }
     void published(std::span<const store::Message>) override {}
     bool is_stopping() const override { return false; }

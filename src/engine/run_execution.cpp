@@ -191,6 +191,7 @@ void RunExecution::set_value_once(std::string_view key, std::string value) {
     writer_.record(
         records::Value{.call = call, .key = std::string{key}, .value = {std::move(value)}});
     make_durable();
+    parts_.surroundings.journal_has_grown(item_.instance);
 }
 
 Time RunExecution::now() {

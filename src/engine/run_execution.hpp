@@ -43,6 +43,8 @@ public:
                               const std::string& reason) = 0;
     /// Runs a body beside the others; false: there are no threads for it, call it yourself.
     virtual bool run_beside(Task body) = 0;
+    /// Something that others may wait for was committed to it.
+    virtual void journal_has_grown(const store::InstanceName& run) = 0;
     /// Messages were committed.
     virtual void published(std::span<const store::Message> messages) = 0;
     /// Whether the engine wants to stop: a run is given back at its next boundary.

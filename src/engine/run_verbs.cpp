@@ -245,7 +245,7 @@ std::optional<std::string> Runs::value(const store::InstanceName& run, const std
                         fmt::format("there is no run \"{}\" of \"{}\"", run.id, run.type)};
         if (tail.row->finished_at || countdown.left() == Duration::zero()) return std::nullopt;
         if (timeout >= base::for_ever) waiters_.check_worth_waiting(run);
-        waiters_.wait_for_news(run, countdown.left());
+        waiters_.wait_for_news(run, tail.row->version, countdown.left());
     }
 }
 

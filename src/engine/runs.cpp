@@ -102,7 +102,7 @@ Runs::Runs(Parts parts, Options options, const Functions& functions)
       options_(std::move(options)),
       functions_(functions),
       stops_(parts.store, parts.clock),
-      waiters_(parts.store) {}
+      waiters_(parts.store, parts.clock) {}
 
 void Runs::on_wanted(std::function<void()> wanted) { stops_.on_wanted(std::move(wanted)); }
 

@@ -89,8 +89,8 @@ public:
 
     /// Whether the engine works: those who wait for runs get to know.
     void set_life(RunWaiters::Life life) { waiters_.set_life(life); }
-    /// Another process committed something.
-    void heard() { waiters_.heard(); }
+    /// See RunWaiters.
+    base::Pause look_for_ended(bool heard) { return waiters_.look(heard); }
     base::Pause step() { return stops_.step(); }
     void on_wanted(std::function<void()> wanted);
     /// Whether bodies can run beside their function.
@@ -105,6 +105,7 @@ public:
     bool cancel_child(const store::Settlement& claim, const store::InstanceName& child,
                       const std::string& reason) override;
     bool run_beside(Task body) override;
+    void journal_has_grown(const store::InstanceName& run) override { waiters_.changed(run); }
     void published(std::span<const store::Message> messages) override {
         if (options_.published) options_.published(messages);
     }

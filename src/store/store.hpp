@@ -208,6 +208,9 @@ public:
                                                   const std::string& name, Version before,
                                                   std::size_t limit) = 0;
     virtual std::vector<Tail> tails(std::span<const InstanceName> instances) = 0;
+    /// Up to `limit` instances that finished at this time or later, in the order in which they did.
+    /// What is committed by others may come to be there a little behind its time.
+    virtual std::vector<FinishedRow> finished_since(Time since, std::size_t limit) = 0;
     virtual InstancePage instances(const InstanceFilter& filter) = 0;
     /// The empty cursor is the beginning.
     virtual Followed follow(const std::string& cursor, std::size_t limit) = 0;

@@ -99,6 +99,12 @@ struct RunItem {
     bool is_claimed = false;
 };
 
+/// An instance that has finished, and when.
+struct FinishedRow {
+    InstanceName name;
+    Time at{};
+};
+
 /// What an instance is, without its events.
 struct InstanceRow {
     InstanceName name;

@@ -263,5 +263,26 @@ TEST_P(SharedInstances, TakeInputsOfTwoProcessesOneAfterTheOther) {
     EXPECT_EQ(store->items({.limit = 1000}).size(), std::size_t{2 * inputs});
 }
 
+TEST_P(Instances, ThatHaveFinishedAreListedFromATimeOn) {
+    const auto finished = [&](Time since, std::size_t limit) {
+        std::vector<std::string> ids;
+        for (const auto& row : store->finished_since(since, limit))
+            ids.push_back(row.name.type + "/" + row.name.id);
+        return ids;
+    };
+    const Time begin = clock.now();
+    for (const auto* id : {"1", "2", "3"}) create(order(id));
+    commit(on({"refund", "1"}, 0).event("A").finish());
+    clock.advance(1s);
+    commit(on(order("3"), 1).event("A").finish());
+    clock.advance(1s);
+    commit(on(order("1"), 1).event("A").finish());
+    EXPECT_THAT(finished(begin, 100), ElementsAre("refund/1", "order/3", "order/1"));
+    EXPECT_THAT(finished(begin + 1s, 100), ElementsAre("order/3", "order/1"));
+    EXPECT_THAT(finished(begin, 2), ElementsAre("refund/1", "order/3"));
+    EXPECT_THAT(finished(begin + 2s + 1us, 100), IsEmpty());
+    EXPECT_EQ(store->finished_since(begin + 2s, 100).front().at, begin + 2s);
+}
+
 }  // namespace
 }  // namespace pawl::store::conformance

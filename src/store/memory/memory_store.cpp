@@ -79,6 +79,10 @@ public:
         for (const auto& instance : instances) tails.push_back(memory::read_tail(state_, instance));
         return tails;
     }
+    std::vector<FinishedRow> finished_since(Time since, std::size_t limit) override {
+        const std::lock_guard lock{mutex_};
+        return memory::list_finished(state_, since, limit);
+    }
     InstancePage instances(const InstanceFilter& filter) override {
         const std::lock_guard lock{mutex_};
         return memory::list_instances(state_, filter);

@@ -121,6 +121,16 @@ Tail read_tail(const State& state, const InstanceName& name) {
     return {instance->row, event_at(state, *instance, instance->row.version)};
 }
 
+std::vector<FinishedRow> list_finished(const State& state, Time since, std::size_t limit) {
+    std::vector<FinishedRow> rows;
+    for (const auto& [name, instance] : state.instances)
+        if (instance.row.finished_at && *instance.row.finished_at >= since)
+            rows.push_back({name, *instance.row.finished_at});
+    std::ranges::stable_sort(rows, {}, &FinishedRow::at);
+    if (rows.size() > limit) rows.resize(limit);
+    return rows;
+}
+
 InstancePage list_instances(const State& state, const InstanceFilter& filter) {
     InstancePage page;
     for (auto seen = parse_cursor(filter.cursor); seen < state.by_creation.size(); ++seen) {

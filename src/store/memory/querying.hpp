@@ -13,6 +13,7 @@ std::vector<StoredEvent> read_journal_back(const State& state, const InstanceNam
                                            const std::string& event, Version before,
                                            std::size_t limit);
 Tail read_tail(const State& state, const InstanceName& name);
+std::vector<FinishedRow> list_finished(const State& state, Time since, std::size_t limit);
 InstancePage list_instances(const State& state, const InstanceFilter& filter);
 Followed follow_journal(const State& state, const std::string& cursor, std::size_t limit);
 

@@ -166,6 +166,15 @@ std::vector<Tail> Reading::tails(std::span<const InstanceName> instances) {
     });
 }
 
+std::vector<FinishedRow> Reading::finished_since(Time since, std::size_t limit) {
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<Unnamed<FinishedRow>> rows;
+        connection.query(sql_.instances.finished_since, {since, limit_of(limit)},
+                         [&](const Row& row) { rows.push_back(read_finished(row)); });
+        return finish_all(std::move(rows), interned_, connection);
+    });
+}
+
 InstancePage Reading::instances(const InstanceFilter& filter) {
     return in_read(database_, [&](Connection& connection) -> InstancePage {
         const std::int64_t after = parse_cursor(filter.cursor);

@@ -24,6 +24,7 @@ public:
     std::vector<StoredEvent> journal_back(const InstanceName& instance, const std::string& name,
                                           Version before, std::size_t limit);
     std::vector<Tail> tails(std::span<const InstanceName> instances);
+    std::vector<FinishedRow> finished_since(Time since, std::size_t limit);
     InstancePage instances(const InstanceFilter& filter);
     Followed follow(const std::string& cursor, std::size_t limit);
     std::vector<Item> items(const ItemFilter& filter);

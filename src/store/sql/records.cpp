@@ -105,6 +105,14 @@ Unnamed<InstanceRow> read_instance(const Row& row) {
     return out;
 }
 
+Unnamed<FinishedRow> read_finished(const Row& row) {
+    Unnamed<FinishedRow> out;
+    out.value.at = row.time(0);
+    out.type = row.number(1);
+    out.value.name.id = copy(row, 2);
+    return out;
+}
+
 std::optional<RunItem> read_run_item(const Row& row, int first) {
     if (row.is_null(first)) return std::nullopt;
     return RunItem{.attempts = small(row, first),
@@ -165,6 +173,11 @@ StoredEvent finish(Unnamed<StoredEvent> event, Interned& interned, Connection& c
 Event finish(Unnamed<Event> event, Interned& interned, Connection& connection) {
     event.value.name = interned.name(connection, event.name);
     return std::move(event.value);
+}
+
+FinishedRow finish(Unnamed<FinishedRow> row, Interned& interned, Connection& connection) {
+    row.value.name.type = interned.name(connection, row.type);
+    return std::move(row.value);
 }
 
 InstanceRow finish(Unnamed<InstanceRow> row, Interned& interned, Connection& connection) {

@@ -30,6 +30,8 @@ Unnamed<InstanceRow> read_instance(const Row& row);
 /// The columns from `first` on: attempts, due_at, last_error, session and its owner. None where
 /// there is no run item.
 std::optional<RunItem> read_run_item(const Row& row, int first);
+/// The columns of instances.finished_since; its name is left to be found.
+Unnamed<FinishedRow> read_finished(const Row& row);
 Snapshot read_snapshot(const Row& row);
 RecordedEnding read_ending(const Row& row);
 InboxRow read_inbox_row(const Row& row);
@@ -38,6 +40,7 @@ Message read_message(const Row& row);
 /// With the texts of its numbers.
 StoredEvent finish(Unnamed<StoredEvent> event, Interned& interned, Connection& connection);
 Event finish(Unnamed<Event> event, Interned& interned, Connection& connection);
+FinishedRow finish(Unnamed<FinishedRow> row, Interned& interned, Connection& connection);
 InstanceRow finish(Unnamed<InstanceRow> row, Interned& interned, Connection& connection);
 Item finish(Unnamed<Item> item, Interned& interned, Connection& connection);
 

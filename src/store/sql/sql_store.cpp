@@ -49,6 +49,9 @@ public:
                                           Version before, std::size_t limit) override {
         return reading_.journal_back(instance, name, before, limit);
     }
+    std::vector<FinishedRow> finished_since(Time since, std::size_t limit) override {
+        return reading_.finished_since(since, limit);
+    }
     std::vector<Tail> tails(std::span<const InstanceName> instances) override {
         return reading_.tails(instances);
     }

@@ -68,6 +68,8 @@ inline constexpr Statements standard_statements{
                                          WHEN i.last_error IS NOT NULL THEN $11
                                          ELSE $9 END >> n.status) & 1) = 1)
              ORDER BY +n.ref LIMIT $8)",
+         .finished_since = "SELECT finished_at, type, id FROM pawl_instance "
+                           "WHERE finished_at >= $1 ORDER BY finished_at LIMIT $2",
          .expired = R"(
             SELECT ref FROM pawl_instance n
              WHERE finished_at < $1

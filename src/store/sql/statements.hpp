@@ -37,6 +37,7 @@ struct Statements {
                            ///< head)
         Statement page;
         Statement page_of_prefix;
+        Statement finished_since;  ///< (time, limit): finished_at, type, id, in the order of it
         Statement expired;  ///< (finished before, limit): refs of those without work, oldest first
         Statement remove;   ///< bulk (ref)
     } instances;

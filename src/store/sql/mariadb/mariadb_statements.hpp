@@ -87,6 +87,9 @@ constexpr void set_journal(Statements& s) {
                                      ELSE $9 END >> n.status) & 1) = 1)
          ORDER BY n.ref LIMIT $8)";
 
+    s.instances.finished_since =
+        "SELECT finished_at, type, id FROM pawl_instance FORCE INDEX (pawl_instance_finished) "
+        "WHERE finished_at >= $1 ORDER BY finished_at LIMIT $2";
     s.instances.expired = R"(
         SELECT ref FROM pawl_instance n FORCE INDEX (pawl_instance_finished)
          WHERE finished_at < $1

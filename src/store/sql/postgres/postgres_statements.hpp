@@ -113,6 +113,9 @@ inline constexpr Statements statements{
                                                  WHEN i.last_error IS NOT NULL THEN $11::bigint
                                                  ELSE $9 END >> n.status) & 1) = 1)
              ORDER BY n.ref + 0 LIMIT $8::bigint)",
+         .finished_since =
+             "SELECT finished_at, type, id FROM pawl_instance WHERE finished_at >= $1::bigint "
+             "ORDER BY finished_at LIMIT $2::bigint",
          // Those that somebody is writing to are left for the next pass.
          .expired = R"(
             SELECT ref FROM pawl_instance n
