@@ -10,21 +10,16 @@
 #include "by_hand.hpp"
 #include "execute.hpp"
 #include "place.hpp"
+#include "three_steps.hpp"
 
 namespace pawl::bench {
 namespace {
 
 using Clock = Meter::Clock;
 
-int three_steps(Context& ctx) {
-    const int a = ctx.step("first", [] { return 1; });
-    const int b = ctx.step("second", [&] { return a + 1; });
-    return ctx.step("third", [&] { return b + 1; });
-}
-
 Options room_for(int in_flight) {
     Options options;
-    options.functions = static_cast<std::size_t>(std::max(in_flight, 16));
+    options.max_bodies = static_cast<std::size_t>(std::max(in_flight, 16));
     return options;
 }
 

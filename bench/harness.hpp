@@ -83,6 +83,8 @@ void memory(const Settings&);
 void wake(const Settings&);
 void scale(const Settings&);
 void functions(const Settings&);
+void function_crowd(const Settings&);
+void function_remote(const Settings&);
 void sleepers(const Settings&);
 void fanout(const Settings&);
 void replay(const Settings&);

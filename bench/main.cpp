@@ -21,6 +21,8 @@ const std::vector<std::pair<std::string, Scenario>>& scenarios() {
         {"wake", wake},
         {"scale", scale},
         {"function", functions},
+        {"function-crowd", function_crowd},
+        {"function-remote", function_remote},
         {"sleepers", sleepers},
         {"fanout", fanout},
         {"replay", replay},

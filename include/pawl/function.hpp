@@ -27,7 +27,7 @@ struct FunctionOptions {
     int oldest = 0;
     /// Entries in the journal of one run, at most; a warning is logged at four fifths of it.
     std::int64_t journal_limit = 100'000;
-    /// Executed by this process at a time; 0: as many as `Options::functions`.
+    /// Executed by this process at a time; 0: as many as there is room for.
     int at_once = 0;
 };
 

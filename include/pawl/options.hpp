@@ -40,9 +40,11 @@ struct Options {
     Duration lease = std::chrono::seconds{15};
     /// Items claimed by this process at a time, running or about to run. 0: it only sends.
     std::size_t claims = 256;
-    /// Durable functions that this process executes at a time, each on a thread while it is not
-    /// suspended. Their steps beside each other run on the workers.
-    std::size_t functions = 64;
+    /// Bodies of durable functions and of their steps that run at a time on pawl's threads. A run
+    /// that waits for a commit, or that the caller of `start_and_wait` executes, does not count.
+    /// There are up to four times as many threads. 0: this process executes no functions. Steps
+    /// beside each other run on the workers.
+    std::size_t max_bodies = 64;
     /// Number of processes that an item or a message may end while it runs alone, before it is
     /// buried.
     int losses = 3;

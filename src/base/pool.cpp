@@ -23,6 +23,7 @@ struct Pool::Shared {
     std::condition_variable wake;
     std::deque<Task> tasks;
     int idle = 0;
+    std::size_t most = 0;  ///< threads that are started as they are needed
     bool stopping = false;
     bool replaced = false;  ///< by another, which has the tasks now
 
@@ -72,6 +73,9 @@ void Pool::post(Task task) {
         std::unique_lock lock{shared->mutex};
         if (shared->replaced) continue;
         shared->tasks.push_back(std::move(task));
+        // Those that were woken still count as idle, and will take a task each.
+        const bool is_short = shared->tasks.size() > static_cast<std::size_t>(shared->idle);
+        if (is_short && !shared->stopping && threads_.size() < shared->most) return spawn();
         const bool wake = shared->idle > 0;
         lock.unlock();
         if (wake) shared->wake.notify_one();
@@ -89,6 +93,15 @@ void Pool::start(int threads) {
     for (int i = 0; i < threads; ++i) spawn();
 }
 
+void Pool::start_as_needed(int most) {
+    const std::lock_guard lock{shared_->mutex};
+    shared_->stopping = false;
+    shared_->most = static_cast<std::size_t>(most);
+    for (auto waiting = shared_->tasks.size(); waiting > 0 && threads_.size() < shared_->most;
+         --waiting)
+        spawn();
+}
+
 void Pool::replace_one() {
     const std::lock_guard lock{shared_->mutex};
     if (!shared_->stopping && !threads_.empty()) spawn();
@@ -99,6 +112,7 @@ void Pool::stop(Running running) {
     {
         const std::lock_guard lock{shared_->mutex};
         shared_->stopping = true;
+        shared_->most = 0;
         threads.swap(threads_);
     }
     shared_->wake.notify_all();

@@ -24,6 +24,8 @@ public:
     void post(Task task);
     /// Runs tasks on `threads` threads from now on, with all signals blocked.
     void start(int threads);
+    /// The same, with a thread more whenever a task would have to wait for one, up to `most`.
+    void start_as_needed(int most);
     /// One more thread, for one that does not come back.
     void replace_one();
     enum class Running { wait_for, abandon };

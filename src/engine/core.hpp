@@ -90,6 +90,9 @@ public:
     void wake() { claiming_.wake(); }
 
 private:
+    /// Most of the threads of functions wait for commits while others run.
+    static constexpr std::size_t threads_per_body = 4;
+
     void set_up();
     void check_addable(const std::string& name) const;
     void start_parts();
@@ -116,6 +119,7 @@ private:
     base::Pool callbacks_;
     base::Pool workers_;
     base::Pool function_threads_;
+    base::Slots slots_;
     CommitterLanes committers_;
     Session session_;
     ExclusiveTurn turn_;

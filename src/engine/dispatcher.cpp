@@ -31,6 +31,7 @@ constexpr Duration safety_net = std::chrono::seconds{1};
 Dispatcher::Dispatcher(Parts parts, Options options) : parts_(parts), options_(std::move(options)) {
     works_.limit = options_.claims;
     runs_.limit = options_.runs;
+    runs_.slots = options_.slots;
 }
 
 void Dispatcher::set_up(const Registry& registry, Instances& instances, const Functions& functions,
@@ -118,15 +119,16 @@ Dispatcher::Claiming Dispatcher::claim_normal(Duration now) {
 
 Dispatcher::Claiming Dispatcher::claim_within(Budget& budget, Duration now) {
     std::size_t room = 0;
+    bool is_hungry = false;
     {
         const std::lock_guard lock{mutex_};
-        room = budget.limit - std::min(budget.held, budget.limit);
+        room = room_in(budget);
         // Many small claims cost more than a short wait for a larger one.
-        if (room == 0 || (budget.held > 0 && room < budget.limit / 4)) {
-            budget.hungry = true;
-            return {};
-        }
-        budget.hungry = false;
+        is_hungry = budget.hungry = room == 0 || (budget.held > 0 && room < worthwhile(budget));
+    }
+    if (is_hungry) {
+        if (budget.slots) budget.slots->want_room();
+        return {};
     }
     const auto request = claim_request(&budget, room);
     if (request.interests.empty()) return {};
@@ -225,53 +227,69 @@ std::optional<store::Claim> Dispatcher::reserve(const Registered& workflow,
                                                 const std::string& effect) {
     const auto it = effects_.find({workflow.name, effect});
     if (stopping_ || it == effects_.end()) return std::nullopt;
-    return reserve_in(*it->second);
+    return reserve_in(*it->second, For::pool);
 }
 
-std::optional<store::Claim> Dispatcher::reserve(const store::Line& line) {
+// Runs that have left their slots will want them back: so many more may be claimed, but not many
+// times as many.
+std::size_t Dispatcher::room_in(const Budget& budget) const {
+    const auto room = budget.limit - std::min(budget.held, budget.limit);
+    if (!budget.slots) return room;
+    const auto present = budget.held - std::min(budget.slots->away(), budget.held);
+    const auto slots = budget.slots->limit();
+    return std::min(room, slots - std::min(present, slots));
+}
+
+// So much room is worth a claim of its own while others are held.
+std::size_t Dispatcher::worthwhile(const Budget& budget) {
+    return (budget.slots ? budget.slots->limit() : budget.limit) / 4;
+}
+
+std::optional<store::Claim> Dispatcher::reserve(const store::Line& line, For whom) {
     const auto it = by_line_.find(line);
     if (stopping_ || it == by_line_.end()) return std::nullopt;
-    return reserve_in(*it->second);
+    return reserve_in(*it->second, whom);
 }
 
-std::optional<store::Claim> Dispatcher::reserve_in(Lane& lane) {
+std::optional<store::Claim> Dispatcher::reserve_in(Lane& lane, For whom) {
     const auto session = parts_.session.current();
     if (!session) return std::nullopt;
     const std::lock_guard lock{mutex_};
     const auto limit = static_cast<std::size_t>(lane.policy.at_once);
     auto& budget = *lane.budget;
-    if (alone_ != Alone::no || budget.held >= budget.limit || (limit > 0 && lane.held >= limit))
-        return std::nullopt;
+    const bool is_full = whom == For::caller ? budget.limit == 0 : room_in(budget) == 0;
+    if (alone_ != Alone::no || is_full || (limit > 0 && lane.held >= limit)) return std::nullopt;
     if (!parts_.turn.enter(part)) return std::nullopt;
     ++held_;
-    ++budget.held;
+    if (whom == For::pool) ++budget.held;
     ++lane.held;
     return store::Claim{*session, static_cast<store::Fence>(parts_.random.next() >> 1)};
 }
 
 void Dispatcher::cancel(const Registered& workflow, const std::string& effect) {
-    cancel_in(*effects_.at({workflow.name, effect}));
+    cancel_in(*effects_.at({workflow.name, effect}), For::pool);
 }
 
-void Dispatcher::cancel(const store::Line& line) { cancel_in(*by_line_.at(line)); }
+void Dispatcher::cancel(const store::Line& line, For whom) { cancel_in(*by_line_.at(line), whom); }
 
-void Dispatcher::cancel_in(Lane& lane) {
+void Dispatcher::cancel_in(Lane& lane, For whom) {
     bool empty = false;
     {
         const std::lock_guard lock{mutex_};
         --lane.held;
-        --lane.budget->held;
+        if (whom == For::pool) --lane.budget->held;
         empty = --held_ == 0;
     }
     parts_.turn.leave(part);
     if (empty) emptied_.set();
 }
 
-void Dispatcher::launch(store::Item item, std::shared_ptr<void> prepared) {
+void Dispatcher::launch(store::Item item, std::shared_ptr<void> prepared, For whom) {
     auto held = std::make_shared<Held>();
     held->lane = by_line_.at(item.line);
     held->item = std::move(item);
     held->prepared = std::move(prepared);
+    held->is_lent = whom == For::caller;
     {
         const std::lock_guard lock{mutex_};
         items_.insert(held);
@@ -409,10 +427,10 @@ void Dispatcher::done(const HeldPtr& held) {
         if (items_.erase(held) == 0) return;
         auto& budget = *held->lane->budget;
         --held_;
-        --budget.held;
+        if (!held->is_lent) --budget.held;
         --held->lane->held;
         empty = held_ == 0;
-        const bool room = budget.held == 0 || budget.limit - budget.held >= budget.limit / 4;
+        const bool room = budget.held == 0 || room_in(budget) >= worthwhile(budget);
         want = (budget.hungry && room) || (alone_ != Alone::no && empty) ||
                held->lane->policy.at_once > 0;
         if (want) budget.hungry = false;

@@ -14,6 +14,7 @@
 
 #include "base/latch.hpp"
 #include "base/pool.hpp"
+#include "base/slots.hpp"
 #include "engine/exclusive_turn.hpp"
 #include "engine/functions.hpp"
 #include "engine/instances.hpp"
@@ -24,8 +25,9 @@ namespace pawl::engine {
 /// How much this process claims of one sort: runs, which may take long, or everything else.
 struct Budget {
     std::size_t limit = 0;
-    std::size_t held = 0;  ///< and reserved
-    bool hungry = false;   ///< `step` left because there was no room
+    base::Slots* slots = nullptr;  ///< of runs: those that have left theirs make room for others
+    std::size_t held = 0;          ///< and reserved
+    bool hungry = false;           ///< `step` left because there was no room
 };
 
 /// Items of one kind and tag that this process can handle.
@@ -44,6 +46,7 @@ struct Held {
     std::stop_source stop;
     std::optional<Duration> deadline;  ///< of the handler that is running, by `elapsed`
     bool started = false;
+    bool is_lent = false;   ///< the thread that waits for it executes it: it is beside the budget
     bool given_up = false;  ///< its deadline passed: whatever the handler still says is ignored
     std::shared_ptr<void> prepared;  ///< of a run
     int postponed = 0;               ///< so often the store could not take the word on it
@@ -81,7 +84,8 @@ public:
     };
     struct Options {
         std::size_t claims = 0;
-        std::size_t runs = 0;  ///< claimed at a time
+        std::size_t runs = 0;          ///< claimed at a time
+        base::Slots* slots = nullptr;  ///< that they need while their code runs, if any
         int losses = 0;
         Duration lease{};
         std::function<void(Task)> executor;  ///< runs effects; without it the workers do
@@ -114,14 +118,16 @@ public:
     std::optional<store::Claim> reserve(const Registered& workflow,
                                         const std::string& effect) override;
     void cancel(const Registered& workflow, const std::string& effect) override;
-    void launch(store::Item item) override { launch(std::move(item), nullptr); }
+    void launch(store::Item item) override { launch(std::move(item), nullptr, For::pool); }
     void released(const store::Line& line, Time due) override;
 
     using HeldPtr = std::shared_ptr<Held>;
     // The same for runs, and what their executor says.
-    std::optional<store::Claim> reserve(const store::Line& line);
-    void cancel(const store::Line& line);
-    void launch(store::Item item, std::shared_ptr<void> prepared);
+    /// `For::caller`: the thread that waits for the run executes it, beside the budget.
+    enum class For : std::uint8_t { pool, caller };
+    std::optional<store::Claim> reserve(const store::Line& line, For whom);
+    void cancel(const store::Line& line, For whom);
+    void launch(store::Item item, std::shared_ptr<void> prepared, For whom);
     /// False: it was given back or buried.
     bool begin(const HeldPtr& held);
     void settle(const HeldPtr& held, store::Settlement word);
@@ -149,8 +155,11 @@ private:
     void end_alone();
     Claiming claim_within(Budget& budget, Duration now);
     store::ClaimRequest claim_request(const Budget* budget, std::size_t room);
-    std::optional<store::Claim> reserve_in(Lane& lane);
-    void cancel_in(Lane& lane);
+    std::optional<store::Claim> reserve_in(Lane& lane, For whom);
+    void cancel_in(Lane& lane, For whom);
+    /// How many more it may claim; with the mutex held.
+    std::size_t room_in(const Budget& budget) const;
+    static std::size_t worthwhile(const Budget& budget);
     void take_all(std::vector<store::Item> items);
     void preload(const std::vector<store::Item>& items);
     void take(store::Item item, std::shared_ptr<void> prepared);

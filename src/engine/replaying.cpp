@@ -87,8 +87,10 @@ std::string replayed(detail::FunctionModel& model, Recorded run) {
     NoSurroundings surroundings;
     const std::string input = run.journal.started().input.text;
     base::Log log{{}, clock};
+    base::Slot slot{nullptr};
     RunWriter writer{{.store = *store,
                       .log = log,
+                      .slot = slot,
                       .lanes = lanes,
                       .random = *random,
                       .clock = clock,

@@ -187,8 +187,18 @@ store::Commit RunWriter::commit_of(store::Settlement word, RunStatus status) {
 }
 
 RunWriter::Written RunWriter::write(store::Commit commit) {
-    const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
+    const auto answer = commit_away(commit);
     return note(answer, commit);
+}
+
+// Others run while this one waits. It comes back only where its function goes on.
+store::Answer RunWriter::commit_away(store::Commit& commit) {
+    const auto verdict = commit.settlements.front().verdict;
+    parts_.slot.leave();
+    auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
+    const bool is_over = verdict != store::Verdict::hold && answer.fate == store::Fate::committed;
+    if (!is_over) parts_.slot.come_back();
+    return answer;
 }
 
 // What was not written is pending again, without what only this Commit would have made true.
@@ -276,7 +286,7 @@ RunWriter::Written RunWriter::finish(const records::Finished& finished, RunStatu
     commit.append->events.push_back(std::move(last));
     commit.append->finished = true;
     if (news) commit.inbox.push_back(std::move(*news));
-    const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
+    const auto answer = commit_away(commit);
     if (answer.fate == store::Fate::failed && finished.status == records::succeeded)
         if (const auto why = refusal(answer.error)) {
             take_back(commit);
@@ -348,7 +358,7 @@ void RunWriter::read_mail() {
         }
         // There may be more behind these, which have to go first.
         auto commit = commit_of({.verdict = store::Verdict::hold}, RunStatus::running);
-        const auto answer = commit_and_wait(parts_.lanes, commit, parts_.is_held);
+        const auto answer = commit_away(commit);
         if (answer.fate != store::Fate::committed) return take_back(commit);  // the next says why
         if (commit.append) wrote(*commit.append);
         taken_.clear();

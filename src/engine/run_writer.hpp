@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/points.hpp"
 #include "base/random.hpp"
+#include "base/slots.hpp"
 #include "engine/committer_lanes.hpp"
 #include "engine/run_journal.hpp"
 #include "store/store.hpp"
@@ -49,6 +50,7 @@ public:
     struct Parts {
         store::Store& store;
         base::Log& log;
+        base::Slot& slot;
         CommitterLanes& lanes;
         base::Random& random;
         const Clock& clock;
@@ -118,6 +120,7 @@ private:
     store::Settlement word_of(store::Settlement word) const;
     store::Commit commit_of(store::Settlement word, RunStatus status);
     Written write(store::Commit commit);
+    store::Answer commit_away(store::Commit& commit);
     void wrote(const store::Append& append);
     bool is_known_signal(const store::InboxRow& row) const;
     Written note(const store::Answer& answer, store::Commit& commit);

@@ -51,6 +51,7 @@ const char* name(RunStatus status) {
 struct Runs::Start : Awaited {
     bool lends = false;  ///< the thread that waits executes what was started
     HeldPtr lent;        ///< with this
+    Dispatcher::For whom() const { return lends ? Dispatcher::For::caller : Dispatcher::For::pool; }
 };
 
 class Runs::StartJob final : public Job {
@@ -63,7 +64,7 @@ public:
         if (answer.fate == store::Fate::committed)
             launch(line, answer);
         else if (put.born_claimed)
-            runs_.parts_.dispatcher.cancel(line);
+            runs_.parts_.dispatcher.cancel(line, start_->whom());
         start_->give(std::move(answer));
     }
     void resume(Owned) override {}
@@ -90,7 +91,7 @@ private:
         prepared->place = {answer.version, store::head_of(append.events.back().id), append.status};
         if (start_->lends) prepared->lender = start_;
         runs_.waiters_.began(append.instance);
-        runs_.parts_.dispatcher.launch(std::move(item), std::move(prepared));
+        runs_.parts_.dispatcher.launch(std::move(item), std::move(prepared), start_->whom());
     }
 
     Runs& runs_;
@@ -158,14 +159,14 @@ void Runs::start_all(std::vector<Starting> all, const std::vector<std::shared_pt
         auto& commit = jobs[i]->commit;
         auto& put = commit.append->puts.front();
         const store::Line line{store::ItemKind::run, commit.append->instance.type, put.name};
-        put.born_claimed = parts_.dispatcher.reserve(line);
+        put.born_claimed = parts_.dispatcher.reserve(line, starts[i]->whom());
         auto& lane = parts_.lanes.any();
         if (lane.submit(jobs[i], all[i].timeout, &tickets[i].round)) {
             if (last && last != &lane) last->wake();
             last = tickets[i].lane = &lane;
             continue;
         }
-        if (put.born_claimed) parts_.dispatcher.cancel(line);
+        if (put.born_claimed) parts_.dispatcher.cancel(line, starts[i]->whom());
         store::Answer full;
         full.error = std::make_exception_ptr(
             Error{Code::busy, "the commit queue stayed full: nothing was started"});
@@ -195,7 +196,11 @@ records::Finished Runs::start_and_wait(Starting starting) {
     const auto start = std::make_shared<Start>();
     start->lends = has_threads_ && !options_.executor;
     start_one(std::move(starting), start);
-    if (start->lent) parts_.threads.run_here([&] { perform(start->lent); });
+    if (start->lent)
+        parts_.threads.run_here([&] {
+            base::Slot none{nullptr};
+            perform(start->lent, none);
+        });
     for (;;)
         if (auto finished = seat.wait(base::for_ever)) return std::move(*finished);
 }
@@ -312,7 +317,10 @@ void Runs::execute(const HeldPtr& held) {
         return;
     }
     auto keep = options_.keep_alive ? options_.keep_alive() : nullptr;
-    Task task = [this, held, keep = std::move(keep)] { perform(held); };
+    Task task = [this, held, keep = std::move(keep)] {
+        base::Slot slot{options_.slots};
+        perform(held, slot);
+    };
     if (!options_.executor || !has_threads_) return parts_.threads.post(std::move(task));
     // By way of a callback thread: this may be the committing one, and an executor may block.
     parts_.callbacks.post([this, held, task = std::move(task)]() mutable {
@@ -330,7 +338,7 @@ void Runs::execute(const HeldPtr& held) {
     });
 }
 
-void Runs::perform(const HeldPtr& held) {
+void Runs::perform(const HeldPtr& held, base::Slot& slot) {
     if (!parts_.dispatcher.begin(held)) return waiters_.left(held->item.instance);
     auto prepared = std::static_pointer_cast<Prepared>(std::move(held->prepared));
     try {
@@ -339,19 +347,20 @@ void Runs::perform(const HeldPtr& held) {
             return waiters_.left(held->item.instance);
         }
         if (!prepared->error.empty()) return put_off(held, prepared->error);
-        run_function(held, *prepared);
+        run_function(held, *prepared, slot);
     } catch (const std::exception& e) {
         // Of the engine itself: the store can't be read, perhaps. The run is as it was.
         try_later(held, e.what());
     }
 }
 
-void Runs::run_function(const HeldPtr& held, Prepared& prepared) {
+void Runs::run_function(const HeldPtr& held, Prepared& prepared, base::Slot& slot) {
     const auto& item = held->item;
     const auto& function = functions_.get(item.line.type);
     const auto is_held = [this, session = item.session] { return parts_.session.holds(session); };
     RunWriter writer{{.store = parts_.store,
                       .log = parts_.log,
+                      .slot = slot,
                       .lanes = parts_.lanes,
                       .random = parts_.random,
                       .clock = parts_.clock,

@@ -39,6 +39,8 @@ public:
         std::size_t payload_limit = 0;
         Duration transaction_limit{0};
         std::function<void(Task)> executor;
+        base::Slots* slots =
+            nullptr;  ///< none with an executor: whoever gave it limits its threads
         /// Called when messages were committed.
         std::function<void(std::span<const store::Message>)> published;
         std::function<std::shared_ptr<void>()> keep_alive;
@@ -131,8 +133,8 @@ private:
     static std::shared_ptr<Prepared> prepared(const store::InstanceName& name,
                                               const store::Loaded& loaded);
     std::shared_ptr<Prepared> prepared_alone(const store::LoadRequest& wanted);
-    void perform(const HeldPtr& held);
-    void run_function(const HeldPtr& held, Prepared& prepared);
+    void perform(const HeldPtr& held, base::Slot& slot);
+    void run_function(const HeldPtr& held, Prepared& prepared, base::Slot& slot);
     void conclude(const HeldPtr& held, RunExecution& execution, RunWriter& writer,
                   std::optional<std::string> result, std::string error);
     bool finish(const HeldPtr& held, RunExecution& execution, RunWriter& writer,

@@ -13,7 +13,7 @@ namespace {
 Options with_lease(Options options) {
     options.lease = lease;
     options.workers = 3;
-    options.functions = 8;
+    options.max_bodies = 8;
     return options;
 }
 

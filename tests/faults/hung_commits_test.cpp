@@ -131,7 +131,7 @@ TEST_P(HungCommits, OfTransactionsAreInDoubt) {
 
 TEST_P(HungCommits, OfFunctionsTakeEffectOnce) {
     server->ask("CREATE TABLE booked (id VARCHAR(40))");
-    Engine engine{url(), {.functions = 2}};
+    Engine engine{url(), {.max_bodies = 2}};
     std::atomic<bool> hung{false};
     auto function = engine.add("book", [&](Context& ctx) {
         ctx.transaction("book", [&](Transaction& tx) {

@@ -226,7 +226,7 @@ TEST_P(LostHistory, GivesNobodyTheSessionOfAnother) {
 
 // A run that goes on in memory must not write into a journal that is another one.
 TEST_P(LostHistory, LeavesNoRunThatWritesOn) {
-    Engine survivor{server->url(), {.functions = 2}};
+    Engine survivor{server->url(), {.max_bodies = 2}};
     auto function = survivor.add("adds", [](Context& ctx) {
         std::int64_t sum = 0;
         for (int i = 0; i < 4; ++i) sum += *ctx.wait<std::int64_t>("number", 1h);

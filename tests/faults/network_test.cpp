@@ -145,7 +145,7 @@ TEST_P(Network, ThatLosesAnswersToCommitsAppliesNothingTwice) {
 TEST_P(Network, ThatLosesAnswersToCommitsDoesTransactionsOnce) {
     constexpr int runs = 60;
     server->ask("CREATE TABLE booked (id VARCHAR(40))");
-    Engine engine{url(), {.functions = 4}};
+    Engine engine{url(), {.max_bodies = 4}};
     auto function = engine.add("book", [](Context& ctx) {
         ctx.transaction("book", [&](Transaction& tx) {
             tx.exec("INSERT INTO booked (id) VALUES ($1)", ctx.id());

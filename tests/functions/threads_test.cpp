@@ -77,6 +77,75 @@ TEST_P(Threads, CountARunOnTheThreadThatWaitsAmongThoseThatExecute) {
     EXPECT_TRUE(first.result(patience));
 }
 
+TEST_P(Threads, RunNoMoreBodiesAtATimeThanTheOptionsSay) {
+    struct Load {
+        int running = 0;
+        int most = 0;
+    };
+    Watched<Load> load;
+    auto engine = open({.max_bodies = 2});
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.step("s", [&] {
+            load.change([](Load& l) { l.most = std::max(l.most, ++l.running); });
+            load.wait([](const Load& l) { return l.most >= 2; });
+            load.change([](Load& l) { --l.running; });
+        });
+    });
+    engine->start();
+    std::vector<pawl::Run<void>> runs;
+    for (int i = 0; i < 20; ++i) runs.push_back(function.start("r-" + std::to_string(i)));
+    for (const auto& run : runs) EXPECT_TRUE(run.result(patience));
+    EXPECT_EQ(load.get().most, 2);
+}
+
+TEST_P(Threads, RunABodyWhileAnotherRunWaitsForItsCommit) {
+    Watched<bool> second_is_there;
+    Watched<bool> second_has_begun;
+    Watched<bool> gate;
+    std::atomic<bool> closed{false};
+    Options one;
+    one.max_bodies = 1;
+    one.test.at_point = [&](std::string_view point) {
+        if (point == base::points::commit_before && closed)
+            gate.wait([](bool is_open) { return is_open; });
+    };
+    auto engine = open(one);
+    auto first = engine->add("first", [&](Context& ctx) {
+        ctx.step("s", [&] {
+            second_is_there.wait([](bool it_is) { return it_is; });
+            closed = true;  // its own record is the next commit
+        });
+    });
+    auto second = engine->add("second", [&](Context& ctx) {
+        ctx.step("s", [&] { second_has_begun.change([](bool& it_has) { it_has = true; }); });
+    });
+    engine->start();
+    auto one_run = first.start("r");
+    auto other_run = second.start("r");
+    second_is_there.change([](bool& it_is) { it_is = true; });
+    EXPECT_TRUE(second_has_begun.wait([](bool it_has) { return it_has; }));
+    closed = false;
+    gate.change([](bool& is_open) { is_open = true; });
+    EXPECT_TRUE(one_run.result(patience));
+    EXPECT_TRUE(other_run.result(patience));
+}
+
+TEST_P(Threads, ExecuteARunForACallerHoweverManyBodiesRun) {
+    auto engine = open({.max_bodies = 1});
+    Watched<bool> go;
+    auto function = engine->add("f", [&](Context& ctx, bool waits) {
+        ctx.step("s", [&] {
+            if (waits) go.wait([](bool b) { return b; });
+        });
+        return 1;
+    });
+    engine->start();
+    auto first = function.start("first", true);
+    EXPECT_EQ(function.start_and_wait("second", false), 1);
+    go.change([](bool& b) { b = true; });
+    EXPECT_TRUE(first.result(patience));
+}
+
 TEST_P(Threads, StartMoreChildrenAtOnceThanAGroupHolds) {
     auto engine = open({});
     Watched<bool> go;
@@ -457,7 +526,7 @@ TEST_P(SharedThreads, HearOfARunThatIsTerminatedElsewhereWhileItsBodyHangsHere) 
     here->start();
     auto run = function.start("r");
     ASSERT_TRUE(entered.wait([](bool it_is) { return it_is; }));
-    auto there = open({.functions = 0});
+    auto there = open({.max_bodies = 0});
     there->add("f", shape).run("r").terminate("it hangs");
     EXPECT_THROW(run.result(patience / 2), RunFailed) << "and not when its body has returned";
     open_up.change([](bool& it_is) { it_is = true; });
@@ -495,7 +564,7 @@ TEST_P(SharedThreads, WaitForARunThatAnotherEngineExecutes) {
     };
     worker->add("f", shape);
     worker->start();
-    auto client = open({.functions = 0});  // it only sends
+    auto client = open({.max_bodies = 0});  // it only sends
     auto function = client->add("f", shape);
     client->start();
     auto run = function.start("r", 1);
@@ -511,7 +580,7 @@ TEST_P(SharedThreads, SpreadTheChildrenOfOneParentOverAllProcesses) {
     std::vector<Function<std::monostate, int>> parents;
     children.reserve(2);
     for (const std::string name : {"one", "two"}) {
-        auto& engine = *engines.emplace_back(open({.functions = 4}));
+        auto& engine = *engines.emplace_back(open({.max_bodies = 4}));
         children.push_back(engine.add("child", [&handled, name](Context& ctx, int in) {
             return ctx.step("s", [&] {
                 handled.change([&](auto& all) { ++all[name]; });

@@ -409,7 +409,7 @@ TEST_P(Transactions, OfManyThreadsAndEnginesCountRight) {
     std::vector<std::unique_ptr<Engine>> engines;
     std::vector<pawl::Run<void>> started;
     for (int e = 0; e < 2; ++e) {
-        auto& engine = *engines.emplace_back(open({.functions = 4}));
+        auto& engine = *engines.emplace_back(open({.max_bodies = 4}));
         auto function = engine.add("f", shape);
         engine.start();
         for (int i = 0; i < runs / 2; ++i)
