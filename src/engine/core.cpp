@@ -67,9 +67,12 @@ Core::Core(std::unique_ptr<store::Store> store, Options options)
             {.payload_limit = options_.payload_limit,
              .transaction_limit = options_.transaction_limit,
              .executor = options_.executor,
+             .executes = options_.max_bodies > 0,
              .slots = options_.executor ? nullptr : &slots_,
              .published = [this](auto messages) { published(messages); },
              .keep_alive = [this]() -> std::shared_ptr<void> { return shared_from_this(); },
+             .attend = [this] { attend_runs(); },
+             .keep_lease = [this] { keep_lease(); },
              .at_point = options_.test.at_point},
             functions_),
       deliverer_({*store_, log_, workers_, *random_, session_, turn_, clock_},
@@ -362,6 +365,7 @@ OutcomeRecord Core::send(Sending sending) {
 void Core::send(Sending sending, detail::Completion done) {
     auto request = std::make_unique<CallbackRequest>(std::move(done), logged("a callback"));
     prepare(*request, std::move(sending));
+    commit_in_background();
     instances_.send(std::move(request));
     if (!started_) drain_callbacks();
 }

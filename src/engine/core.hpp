@@ -97,6 +97,13 @@ private:
     void check_addable(const std::string& name) const;
     void start_parts();
     bool stop_parts(Duration deadline);
+    // What an engine that was not started begins when a program needs it. It ends with `stop`.
+    void commit_in_background();
+    void attend_runs();
+    void keep_lease();
+    /// With `life_` held.
+    void watch_others();
+    bool has_begun() const { return started_ || committing_ || watching_ || keeps_lease_; }
     void prepare(Request& request, Sending sending);
     void add_inboxes();
     void apply_posted(const std::string& type, records::Posted posted, const Received& received,
@@ -137,6 +144,10 @@ private:
     base::Pause looks_again_in_;  ///< of the watch
     std::mutex life_;             ///< of start and stop
     std::atomic<bool> started_{false};
+    std::atomic<bool> driven_{false};      ///< by `run_until_idle`: it has no threads of its own
+    std::atomic<bool> committing_{false};  ///< on its threads, although it was not started
+    std::atomic<bool> attending_{false};   ///< `watching_` is there
+    bool keeps_lease_ = false;             ///< of runs that their callers execute
     std::once_flag set_up_;
     std::atomic<bool> used_{false};
     std::atomic<bool> ending_{false};

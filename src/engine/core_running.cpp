@@ -1,5 +1,6 @@
 // An engine that starts, works and stops; or that is driven by hand.
 #include <pawl/error.hpp>
+#include <utility>
 
 #include "base/latch.hpp"
 #include "engine/core.hpp"
@@ -22,7 +23,7 @@ void Core::start() {
     if (started_) throw Error{Code::misuse, "the engine is started already"};
     set_up();
     session_.ensure();
-    watch_ = store_->watch();
+    if (!watch_) watch_ = store_->watch();
     started_ = true;
     try {
         start_parts();
@@ -33,20 +34,28 @@ void Core::start() {
 }
 
 void Core::start_parts() {
-    callbacks_.start(callback_threads);
+    if (!committing_.exchange(false)) {
+        callbacks_.start(callback_threads);
+        committers_.start();
+    }
     if (!options_.executor) workers_.start(options_.workers);
     if (!options_.executor && functions_.execute())
         function_threads_.start_as_needed(static_cast<int>(threads_per_body * options_.max_bodies));
     slots_.lift_limit(false);
     runs_.set_threads(true);
     runs_.set_life(RunWaiters::Life::working);
-    committers_.start();
-    session_.start();
+    if (!std::exchange(keeps_lease_, false)) session_.start();
     dispatcher_.begin_work(false);
     claiming_.start();
     deliverer_.begin_work(true);
     if (!deliverer_.empty()) delivering_.start();
     vacuuming_.start();
+    watch_others();
+}
+
+void Core::watch_others() {
+    if (watching_) return;
+    if (!watch_) watch_ = store_->watch();
     watching_ = std::make_unique<base::Loop>(
         "pawl-watch",
         [this]() -> base::Pause {
@@ -62,6 +71,32 @@ void Core::start_parts() {
         },
         logged("the watch"));
     watching_->start();
+    attending_ = true;
+}
+
+// A thousand callers that each wait for a commit of their own would need no thread; those who do
+// not wait do.
+void Core::commit_in_background() {
+    if (started_ || committing_ || driven_) return;
+    const std::lock_guard lock{life_};
+    if (started_ || committing_) return;
+    callbacks_.start(callback_threads);
+    committers_.start();
+    committing_ = true;
+}
+
+void Core::attend_runs() {
+    if (attending_) return;
+    const std::lock_guard lock{life_};
+    watch_others();
+}
+
+void Core::keep_lease() {
+    const std::lock_guard lock{life_};
+    if (started_) return;
+    session_.ensure();
+    if (!std::exchange(keeps_lease_, true)) session_.start();
+    dispatcher_.begin_lending();
 }
 
 bool Core::stop(Duration deadline) {
@@ -72,7 +107,7 @@ bool Core::stop(Duration deadline) {
                     "stop waits for the handlers and callbacks that run, so none of them can call "
                     "it: stop the engine on another thread"};
     const std::lock_guard lock{life_};
-    return !started_ || stop_parts(deadline);
+    return !has_begun() || stop_parts(deadline);
 }
 
 // Also of parts that were never started.
@@ -87,15 +122,20 @@ bool Core::stop_parts(Duration deadline) {
     claiming_.wake();
     const bool empty = dispatcher_.wait_until_empty(countdown.left()) && delivered;
     ending_ = true;  // before the interrupt: the watch must not be asked again
-    watch_->interrupt();
+    if (watch_) watch_->interrupt();
     if (watching_) watching_->stop();
+    watching_.reset();
+    watch_.reset();
+    attending_ = false;
     ending_ = false;
     vacuuming_.stop();
     claiming_.stop();
     delivering_.stop();
-    if (!deliverer_.empty()) deliverer_.end_work();
+    if (started_ && !deliverer_.empty()) deliverer_.end_work();
     session_.stop();
+    keeps_lease_ = false;
     committers_.stop();
+    committing_ = false;
     // Threads that are still in a handler are left to it: what they say is stale by then.
     slots_.lift_limit(true);
     using Running = base::Pool::Running;
@@ -122,6 +162,11 @@ void Core::run_until_idle() {
     check_process();
     const std::lock_guard lock{life_};
     if (started_) throw Error{Code::misuse, "run_until_idle is for an engine that was not started"};
+    driven_ = true;
+    if (committing_.exchange(false)) {
+        committers_.stop();
+        callbacks_.stop(base::Pool::Running::wait_for);
+    }
     set_up();
     dispatcher_.begin_work(true);
     deliverer_.begin_work(false);

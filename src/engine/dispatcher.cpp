@@ -247,7 +247,7 @@ std::size_t Dispatcher::worthwhile(const Budget& budget) {
 
 std::optional<store::Claim> Dispatcher::reserve(const store::Line& line, For whom) {
     const auto it = by_line_.find(line);
-    if (stopping_ || it == by_line_.end()) return std::nullopt;
+    if (is_stopping(whom == For::caller) || it == by_line_.end()) return std::nullopt;
     return reserve_in(*it->second, whom);
 }
 
@@ -334,7 +334,7 @@ bool Dispatcher::begin(const HeldPtr& held) {
     {
         const std::lock_guard lock{mutex_};
         if (held->given_up) return false;
-        go = !stopping_ && ours;
+        go = !is_stopping(held->is_lent) && ours;
         held->started = go;
         // A timer has no handler that could hang.
         if (go && policy.deadline > Duration::zero() && item.line.kind == store::ItemKind::effect) {

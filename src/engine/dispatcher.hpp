@@ -106,6 +106,8 @@ public:
 
     /// From now on `step` claims. `inline_effects`: the workers' queue is drained by the caller.
     void begin_work(bool inline_effects);
+    /// From now on callers execute what they wait for, though nothing else is claimed.
+    void begin_lending() { lending_ = true; }
     /// From now on nothing is claimed, and claimed items that have not begun are given back.
     void begin_stop();
     /// False at the deadline: then handlers are asked to stop, and have a moment to do so.
@@ -136,7 +138,8 @@ public:
     using Claims = std::vector<std::pair<store::ItemId, store::Fence>>;
     /// And those that could not be released before.
     void release(Claims claims);
-    bool is_stopping() const { return stopping_; }
+    /// `is_lent`: of a run that its caller executes.
+    bool is_stopping(bool is_lent = false) const { return stopping_ && !(is_lent && lending_); }
     /// Something may have become due.
     void want() {
         if (!stopping_ && wanted_) wanted_();
@@ -200,6 +203,7 @@ private:
     Claims unreleased_;
     Duration next_step_{};  ///< when `step` comes by itself
     std::atomic<bool> stopping_{true};
+    std::atomic<bool> lending_{false};
     base::Latch emptied_;
 
     enum class Alone : std::uint8_t { no, draining, running } alone_ = Alone::no;

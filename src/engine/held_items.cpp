@@ -100,6 +100,7 @@ void Dispatcher::begin_stop() {
     {
         const std::lock_guard lock{mutex_};
         stopping_ = true;
+        lending_ = false;
         for (const auto& held : items_) {
             if (held->started || held->given_up) continue;
             held->given_up = true;

@@ -40,7 +40,7 @@ public:
     void journal_has_grown(const store::InstanceName&) override {}
     bool run_beside(Task) override { return false; }
     void published(std::span<const store::Message>) override {}
-    bool is_stopping() const override { return false; }
+    bool is_stopping(bool) const override { return false; }
 };
 
 struct Recorded {

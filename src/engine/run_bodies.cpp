@@ -6,6 +6,7 @@
 
 #include "base/backoff.hpp"
 #include "base/text.hpp"
+#include "engine/in_code.hpp"
 #include "engine/log_records.hpp"
 #include "engine/run_execution.hpp"
 
@@ -53,6 +54,7 @@ Ran RunExecution::call_body(const Waiting& wait, const Attempt& attempt) {
     ran.lost = !parts_.is_held();
     if (ran.lost) return ran;
     try {
+        const InCode in_step{&parts_.surroundings, item_.instance.id, wait.branch.name};
         ran.bytes = wait.branch.body(attempt);
     } catch (const Permanent& e) {
         ran.failed = ran.permanent = true;
@@ -236,7 +238,8 @@ bool RunExecution::is_over(Waits& waits, const std::vector<std::size_t>& running
                wait.branch.kind == detail::Branch::Kind::call;
     });
     if (mail) writer_.read_mail();
-    if (writer_.journal().cancel_requested() || parts_.surroundings.is_stopping()) return true;
+    if (writer_.journal().cancel_requested() || parts_.surroundings.is_stopping(parts_.is_lent))
+        return true;
     for (std::size_t at = 0; at < waits.size(); ++at) {
         if (std::ranges::count(running, at) > 0) continue;
         look_at(waits[at], now);

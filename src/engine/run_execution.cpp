@@ -127,7 +127,7 @@ void RunExecution::boundary() {
         if (written != RunWriter::Written::mail) leave(written);
     }
     if (journal.cancel_requested() && !compensating_) unwind(Flow::cancelled);
-    if (!parts_.surroundings.is_stopping() && !parts_.stop.stop_requested()) return;
+    if (!parts_.surroundings.is_stopping(parts_.is_lent) && !parts_.stop.stop_requested()) return;
     const auto written = writer_.suspend({.at = parts_.store.now()}, RunStatus::running);
     if (written == RunWriter::Written::mail) return boundary();
     leave(written);

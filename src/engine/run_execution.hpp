@@ -47,8 +47,9 @@ public:
     virtual void journal_has_grown(const store::InstanceName& run) = 0;
     /// Messages were committed.
     virtual void published(std::span<const store::Message> messages) = 0;
-    /// Whether the engine wants to stop: a run is given back at its next boundary.
-    virtual bool is_stopping() const = 0;
+    /// Whether the engine wants to stop: a run is given back at its next boundary. `is_lent`: it is
+    /// executed by the caller who waits for it.
+    virtual bool is_stopping(bool is_lent) const = 0;
 
 protected:
     ~RunSurroundings() = default;
@@ -71,6 +72,7 @@ public:
         OutgoingBuffer::Options outgoing;
         base::AtPoint at_point;
         std::stop_token stop;      ///< of the claim: asked when the engine's patience ends
+        bool is_lent = false;      ///< the caller who waits for it executes it
         bool replay_only = false;  ///< it ends where the journal does
     };
     RunExecution(Parts parts, RunWriter& writer, const store::Item& item);

@@ -43,7 +43,7 @@ void Runs::try_later(const HeldPtr& held, const std::string& why) {
     record.text = fmt::format("{} can't go on in the engine, it is tried again {}: {}",
                               shown(held->item), shown_pause(pause), record.error);
     parts_.log.count(std::move(record));
-    if (!is_stopping()) return offer_again(held, why, pause);
+    if (!is_stopping(held->is_lent)) return offer_again(held, why, pause);
     waiters_.left(held->item.instance);
     parts_.dispatcher.give_back({held});
 }

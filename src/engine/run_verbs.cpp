@@ -59,11 +59,6 @@ int earlier_cut(const RunJournal& journal, const std::vector<Decided>& all, int 
 
 }  // namespace
 
-std::optional<records::Finished> Runs::wait(const store::InstanceName& run, Duration timeout) {
-    if (timeout > Duration::zero()) check_not_in_transaction(parts_.store, "waiting for a run");
-    return RunWaiters::Seat{waiters_, run}.wait(timeout);
-}
-
 // A run of this id is there. Unless it is the child that was started before a crash, nobody will
 // tell the parent of its end.
 void Runs::tell_of_stranger(const store::Item& parent, const NewChild& child) {
@@ -226,7 +221,11 @@ void Runs::restart(const RegisteredFunction& function, const std::string& id,
 
 std::optional<std::string> Runs::value(const store::InstanceName& run, const std::string& key,
                                        Duration timeout) {
-    if (timeout > Duration::zero()) check_not_in_transaction(parts_.store, "waiting for a value");
+    if (timeout > Duration::zero()) {
+        check_not_in_transaction(parts_.store, "waiting for a value");
+        check_may_wait(run);
+        if (!has_threads_) options_.attend();
+    }
     const base::Countdown countdown{timeout};
     constexpr std::size_t page = 100;
     for (;;) {

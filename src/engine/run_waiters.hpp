@@ -1,6 +1,7 @@
 /// Those who wait for runs, which this process executes or another.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -70,8 +71,10 @@ public:
     void changed(const store::InstanceName& run);
     /// Whether the engine works. One that stops lets those go who would wait for ever, except for
     /// what it is still executing; one that was stopped lets go all of them.
-    enum class Life : std::uint8_t { working, stopping, stopped };
+    /// An idle one was not started yet.
+    enum class Life : std::uint8_t { idle, working, stopping, stopped };
     void set_life(Life life);
+    Life life() const { return life_; }
     /// Throws the Error of those who are let go.
     void check_worth_waiting(const store::InstanceName& run);
     /// Looks whether what is waited for has ended: where it was `heard` that something was
@@ -104,7 +107,7 @@ private:
     Runs runs_;
     std::set<store::InstanceName> elsewhere_;  ///< awaited, and not executed here
     std::set<store::InstanceName> news_;       ///< awaited for a change
-    Life life_ = Life::working;
+    std::atomic<Life> life_ = Life::idle;
 
     std::mutex looking_;               ///< one look at a time; it guards what follows
     std::optional<Time> ended_until_;  ///< by the store's clock: what ended before was found

@@ -7,7 +7,9 @@
 
 #include "base/text.hpp"
 #include "base/uuid.hpp"
+#include "engine/in_code.hpp"
 #include "engine/in_transaction.hpp"
+#include "engine/run_start.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -47,12 +49,6 @@ const char* name(RunStatus status) {
     }
     return "?";
 }
-
-struct Runs::Start : Awaited {
-    bool lends = false;  ///< the thread that waits executes what was started
-    HeldPtr lent;        ///< with this
-    Dispatcher::For whom() const { return lends ? Dispatcher::For::caller : Dispatcher::For::pool; }
-};
 
 class Runs::StartJob final : public Job {
 public:
@@ -188,21 +184,6 @@ bool Runs::start_one(Starting starting, const std::shared_ptr<Start>& start) {
     const auto& answer = start->answer;
     if (answer.fate == store::Fate::failed) std::rethrow_exception(answer.error);
     return answer.fate == store::Fate::committed;
-}
-
-records::Finished Runs::start_and_wait(Starting starting) {
-    const auto keep = options_.keep_alive ? options_.keep_alive() : nullptr;
-    RunWaiters::Seat seat{waiters_, {starting.function->name, starting.id}};
-    const auto start = std::make_shared<Start>();
-    start->lends = has_threads_ && !options_.executor;
-    start_one(std::move(starting), start);
-    if (start->lent)
-        parts_.threads.run_here([&] {
-            base::Slot none{nullptr};
-            perform(start->lent, none);
-        });
-    for (;;)
-        if (auto finished = seat.wait(base::for_ever)) return std::move(*finished);
 }
 
 bool Runs::start_children(const store::Item& parent, const store::Settlement& claim,
@@ -381,13 +362,15 @@ void Runs::run_function(const HeldPtr& held, Prepared& prepared, base::Slot& slo
                             .outgoing = {.payload_limit = options_.payload_limit,
                                          .fresh_id = [this] { return fresh_id(); }},
                             .at_point = options_.at_point,
-                            .stop = held->stop.get_token()},
+                            .stop = held->stop.get_token(),
+                            .is_lent = held->is_lent},
                            writer,
                            item};
     Context context{execution};
     std::optional<std::string> result;
     std::string error = "something that is not a std::exception";
     try {
+        const InCode in_function{this, item.instance.id, ""};
         const std::string input = writer.journal().started().input.text;
         result = function.model->run(context, input);
     } catch (const Unwinding&) {

@@ -39,11 +39,16 @@ public:
         std::size_t payload_limit = 0;
         Duration transaction_limit{0};
         std::function<void(Task)> executor;
+        bool executes = true;  ///< functions that it knows
         base::Slots* slots =
             nullptr;  ///< none with an executor: whoever gave it limits its threads
         /// Called when messages were committed.
         std::function<void(std::span<const store::Message>)> published;
         std::function<std::shared_ptr<void>()> keep_alive;
+        // What is asked for in an engine that was not started: to hear of the ends of runs, and to
+        // renew the lease while a caller executes one.
+        std::function<void()> attend;
+        std::function<void()> keep_lease;
         base::AtPoint at_point;
     };
     Runs(Parts parts, Options options, const Functions& functions);
@@ -63,7 +68,8 @@ public:
     /// True for a new run, false if there is one of this id. Throws Error.
     bool start(Starting starting);
     /// And waits until it has ended. The caller waits anyway, so a new run is executed on its
-    /// thread where that is possible. Throws Error.
+    /// thread where that is possible. In an engine that was not started it waits for what others
+    /// have to do no longer than the timeout. Throws Error.
     records::Finished start_and_wait(Starting starting);
     /// Sends mail to a run. False if it is not there or has ended.
     bool mail(const store::InstanceName& run, const char* name, std::string bytes);
@@ -111,7 +117,7 @@ public:
     void published(std::span<const store::Message> messages) override {
         if (options_.published) options_.published(messages);
     }
-    bool is_stopping() const override { return parts_.dispatcher.is_stopping(); }
+    bool is_stopping(bool is_lent) const override { return parts_.dispatcher.is_stopping(is_lent); }
 
 private:
     struct Start;
@@ -142,6 +148,7 @@ private:
     store::Fate send_mail(const store::InstanceName& run, const char* name, std::string bytes,
                           const std::optional<store::Settlement>& claim);
     void tell_of_stranger(const store::Item& parent, const NewChild& child);
+    void check_may_wait(const store::InstanceName& run) const;
     void put_off(const HeldPtr& held, const std::string& why);
     void try_later(const HeldPtr& held, const std::string& why);
     void offer_again(const HeldPtr& held, const std::string& why, Duration pause);
