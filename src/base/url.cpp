@@ -2,10 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pawl/error.hpp>
 
 namespace pawl::base {
 namespace {
+
+constexpr std::size_t longest_shown = 40;
+constexpr std::string_view server_form = "write {}://user:password@host:port/database";
+
+[[noreturn]] void refuse(std::string_view scheme, std::string_view why) {
+    throw Error{Code::invalid, fmt::format("invalid store URL \"{}:...\": {}", scheme, why)};
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+
+bool has_any(std::string_view text, std::string_view characters) {
+    return text.find_first_of(characters) != text.npos || std::ranges::any_of(text, is_control);
+}
 
 int hex(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -14,7 +31,7 @@ int hex(char c) {
     return -1;
 }
 
-std::string percent_decoded(std::string_view shown, std::string_view text) {
+std::string percent_decoded(std::string_view scheme, std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] != '%') {
@@ -24,34 +41,30 @@ std::string percent_decoded(std::string_view shown, std::string_view text) {
         const int high = i + 2 < text.size() ? hex(text[i + 1]) : -1;
         const int low = i + 2 < text.size() ? hex(text[i + 2]) : -1;
         if (high < 0 || low < 0)
-            throw Error{
-                Code::invalid,
-                fmt::format("store URL \"{}\": a % must be followed by two hexadecimal digits",
-                            shown)};
+            refuse(scheme, "a % must be followed by two hexadecimal digits; write % itself as %25");
         out += static_cast<char>(high << 4 | low);
         i += 2;
     }
     // The names of files end there, for some who open them.
     if (out.find('\0') != out.npos)
-        throw Error{Code::invalid,
-                    fmt::format("store URL \"{}\": it contains a zero byte, which no name can have",
-                                shown.substr(0, shown.find('\0')))};
+        refuse(scheme, "it contains a zero byte, which no name can have");
     return out;
 }
 
-using Parameters = std::map<std::string, std::string, std::less<>>;
+struct Parameter {
+    std::string_view name;   // as it stands there
+    std::string_view value;  // likewise
+};
 
-Parameters parse_parameters(std::string_view shown, std::string_view query) {
-    Parameters parameters;
+std::vector<Parameter> split_query(std::string_view scheme, std::string_view query) {
+    std::vector<Parameter> parameters;
     while (!query.empty()) {
         const auto part = query.substr(0, query.find('&'));
         query.remove_prefix(std::min(part.size() + 1, query.size()));
         const auto equals = part.find('=');
         if (equals == part.npos || equals == 0)
-            throw Error{Code::invalid,
-                        fmt::format("store URL \"{}\": \"{}\" is not NAME=VALUE", shown, part)};
-        parameters[percent_decoded(shown, part.substr(0, equals))] =
-            percent_decoded(shown, part.substr(equals + 1));
+            refuse(scheme, fmt::format("parameter {} is not NAME=VALUE", parameters.size() + 1));
+        parameters.push_back({part.substr(0, equals), part.substr(equals + 1)});
     }
     return parameters;
 }
@@ -64,51 +77,125 @@ std::string_view cut_before(std::string_view& text, std::size_t mark) {
     return before;
 }
 
+// host, host:port, [::1] or [::1]:port
+ServerUrl::Host host_of(std::string_view scheme, std::string_view text) {
+    std::string_view name = text;
+    const bool bracketed = text.starts_with('[');
+    if (bracketed) {
+        const auto end = text.find(']');
+        if (end == text.npos) refuse(scheme, "a [ before an address needs a ] behind it");
+        name = text.substr(1, end - 1);
+        text.remove_prefix(end + 1);
+    } else {
+        name = text.substr(0, text.find(':'));
+        text.remove_prefix(name.size());
+    }
+    const auto can_be_there = [&](char c) {
+        return is_word(c) || c == '.' || c == '-' || c == '~' || c == '%' ||
+               (bracketed && c == ':');
+    };
+    const bool has_port = text.starts_with(':');
+    const auto port = has_port ? text.substr(1) : std::string_view{};
+    if (!std::ranges::all_of(name, can_be_there) || (!text.empty() && !has_port))
+        refuse(scheme, "a host has letters, digits, dots and dashes only; write others as %XX");
+    if (!std::ranges::all_of(port, is_digit))
+        refuse(scheme,
+               fmt::format("the port is not a number; {}", fmt::format(server_form, scheme)));
+    auto decoded = percent_decoded(scheme, name);
+    if (!is_name(decoded)) refuse(scheme, "a host has letters, digits, dots and dashes only");
+    return {.name = std::move(decoded), .port = std::string{port}};
+}
+
+std::string database_of(std::string_view scheme, std::string_view path) {
+    if (!has_any(path, "/=;&\"' ")) {
+        auto decoded = percent_decoded(scheme, path);
+        if (is_name(decoded)) return decoded;
+    }
+    refuse(scheme, "the database is not a name; parameters begin with ? and are joined by &");
+}
+
+UrlParameters parameters_of(std::string_view scheme, std::string_view query) {
+    UrlParameters parameters;
+    std::size_t number = 0;
+    for (const auto& [name, value] : split_query(scheme, query)) {
+        ++number;
+        if (!std::ranges::all_of(name, is_word) || has_any(value, "=\"' "))
+            refuse(scheme, fmt::format("parameter {} is not NAME=VALUE; in the value write others "
+                                       "than letters and digits as %XX",
+                                       number));
+        parameters[std::string{name}] = percent_decoded(scheme, value);
+    }
+    return parameters;
+}
+
 }  // namespace
 
+std::string_view scheme_of(std::string_view url) {
+    const auto scheme = url.substr(0, url.find(':'));
+    const auto can_be_there = [](char c) { return is_letter(c) || is_digit(c) || c == '+'; };
+    if (scheme.size() == url.size() || scheme.empty() || scheme.size() > longest_shown ||
+        !is_letter(scheme.front()) || !std::ranges::all_of(scheme, can_be_there))
+        throw Error{Code::invalid,
+                    "invalid store URL: it has no scheme. Write sqlite:PATH, "
+                    "postgres://HOST/DATABASE, mariadb://HOST/DATABASE or memory:"};
+    return scheme;
+}
+
+std::string shown(std::string_view text) {
+    const auto harmless = [](char c) { return is_word(c) || c == '.' || c == '-'; };
+    const bool is_short = !text.empty() && text.size() <= longest_shown;
+    if (is_short && std::ranges::all_of(text, harmless)) return fmt::format("\"{}\"", text);
+    return "a value that is not shown here";
+}
+
+bool is_name(std::string_view text) { return !has_any(text, "=;"); }
+
 StoreUrl parse_url(std::string_view url) {
-    const auto colon = url.find(':');
-    if (colon == url.npos || colon == 0)
-        throw Error{
-            Code::invalid,
-            fmt::format("store URL \"{}\" has no scheme: write sqlite:PATH or memory:", url)};
     StoreUrl out;
-    out.scheme = url.substr(0, colon);
-    const auto mark = url.find('?', colon);
-    out.rest =
-        percent_decoded(url, url.substr(colon + 1, mark == url.npos ? mark : mark - colon - 1));
-    if (mark != url.npos) out.parameters = parse_parameters(url, url.substr(mark + 1));
+    out.scheme = scheme_of(url);
+    url.remove_prefix(out.scheme.size() + 1);
+    const auto path = url.substr(0, url.find('?'));
+    url.remove_prefix(std::min(path.size() + 1, url.size()));
+    if (path.find("://") != path.npos)
+        refuse(out.scheme, "the path contains ://, as the URL of another store does");
+    if (path.find(';') != path.npos)
+        refuse(out.scheme,
+               "parameters begin with ? and are joined by &; write a ; of the path as %3B");
+    out.rest = percent_decoded(out.scheme, path);
+    for (const auto& [name, value] : split_query(out.scheme, url))
+        out.parameters[percent_decoded(out.scheme, name)] = percent_decoded(out.scheme, value);
     return out;
 }
 
 ServerUrl parse_server_url(std::string_view url) {
     ServerUrl out;
-    const auto colon = url.find("://");
-    if (colon == url.npos || colon == 0)
-        throw Error{Code::invalid, "a store URL with a server begins with scheme://"};
-    out.scheme = url.substr(0, colon);
-    const std::string shown = out.scheme + "://...";
-    url.remove_prefix(colon + 3);
-    if (const auto mark = url.find('?'); mark != url.npos) {
-        out.parameters = parse_parameters(shown, url.substr(mark + 1));
-        url = url.substr(0, mark);
+    out.scheme = scheme_of(url);
+    const std::string_view scheme = out.scheme;
+    url.remove_prefix(scheme.size() + 1);
+    if (!url.starts_with("//")) refuse(scheme, fmt::format(server_form, scheme));
+    url.remove_prefix(2);
+    auto authority = url.substr(0, url.find_first_of("/?"));
+    url.remove_prefix(authority.size());
+    const auto mark = authority.find('@');
+    if (mark != authority.rfind('@') || url.find('@') != url.npos)
+        refuse(scheme,
+               "an @ stands before the host, and nowhere else; in the user and the password write "
+               "@ as %40, / as %2F and ? as %3F");
+    auto user = cut_before(authority, mark);
+    if (const auto colon = user.find(':'); colon != user.npos) {
+        out.password = percent_decoded(scheme, user.substr(colon + 1));
+        user = user.substr(0, colon);
     }
-    if (const auto slash = url.find('/'); slash != url.npos) {
-        out.path = percent_decoded(shown, url.substr(slash + 1));
-        url = url.substr(0, slash);
+    out.user = percent_decoded(scheme, user);
+    for (std::size_t comma = 0; comma != authority.npos;) {
+        comma = authority.find(',');
+        out.hosts.push_back(host_of(scheme, authority.substr(0, comma)));
+        cut_before(authority, comma);
     }
-    auto user = cut_before(url, url.rfind('@'));
-    if (const auto mark = user.find(':'); mark != user.npos) {
-        out.password = percent_decoded(shown, user.substr(mark + 1));
-        user = user.substr(0, mark);
-    }
-    out.user = percent_decoded(shown, user);
-    const bool bracketed = url.starts_with('[') && url.find(']') != url.npos;
-    const auto port = url.find(':', bracketed ? url.find(']') : 0);
-    if (port != url.npos) out.port = url.substr(port + 1);
-    auto host = url.substr(0, port);
-    if (bracketed) host = host.substr(1, host.find(']') - 1);
-    out.host = percent_decoded(shown, host);
+    const auto query = url.find('?');
+    if (query != url.npos) out.parameters = parameters_of(scheme, url.substr(query + 1));
+    url = url.substr(0, query);
+    if (!url.empty()) out.path = database_of(scheme, url.substr(1));
     return out;
 }
 

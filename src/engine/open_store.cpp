@@ -23,7 +23,8 @@ bool yes_or_no(const base::StoreUrl& url, const std::string& name, bool otherwis
     const auto it = url.parameters.find(name);
     if (it == url.parameters.end()) return otherwise;
     if (it->second == "yes" || it->second == "no") return it->second == "yes";
-    throw Error{Code::invalid, fmt::format("store URL: {}={} must be yes or no", name, it->second)};
+    throw Error{Code::invalid, fmt::format("invalid store URL: {} is {}, it must be yes or no",
+                                           name, base::shown(it->second))};
 }
 
 store::SqliteOptions sqlite_options(std::string_view text, const Options& options) {
@@ -31,9 +32,9 @@ store::SqliteOptions sqlite_options(std::string_view text, const Options& option
     for (const auto& [name, value] : url.parameters)
         if (name != "adopt" && name != "full_sync")
             throw Error{Code::invalid,
-                        fmt::format("store URL: sqlite has no parameter \"{}\"; it has adopt "
+                        fmt::format("store URL: sqlite has no parameter {}; it has adopt "
                                     "and full_sync",
-                                    name)};
+                                    base::shown(name))};
     if (url.rest.empty())
         throw Error{Code::invalid, "store URL \"sqlite:\" names no file: write sqlite:PATH"};
     store::SqliteOptions sqlite;
@@ -137,14 +138,8 @@ const std::vector<Kind>& kinds() {
     return all;
 }
 
-// A URL of libpq's has forms of its own, so only its scheme is looked at here.
 const Kind& kind_of(std::string_view url) {
-    const auto colon = url.find(':');
-    if (colon == url.npos || colon == 0)
-        throw Error{Code::invalid, fmt::format("store URL \"{}\" has no scheme: write sqlite:PATH, "
-                                               "postgres://..., mariadb://... or memory:",
-                                               url)};
-    const auto scheme = url.substr(0, colon);
+    const auto scheme = base::scheme_of(url);
     std::string known;
     for (const auto& kind : kinds()) {
         for (const auto name : kind.schemes) {
@@ -157,7 +152,6 @@ const Kind& kind_of(std::string_view url) {
         }
         known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.schemes.front());
     }
-    // Not the whole of it: there may be a password in it.
     throw Error{Code::invalid,
                 fmt::format("store URL: there is no store \"{}\"; there are {}", scheme, known)};
 }

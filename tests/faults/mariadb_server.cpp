@@ -79,6 +79,16 @@ std::string MariadbServer::url(int port) const {
     return fmt::format("mariadb://pawl:pawl@127.0.0.1:{}/pawl", port);
 }
 
+std::string MariadbServer::url_of(const std::string& user, const std::string& password) const {
+    return fmt::format("mariadb://{}:{}@127.0.0.1:{}/pawl", user, password, port());
+}
+
+void MariadbServer::set_password(const std::string& user, const std::string& password) {
+    ask(fmt::format("CREATE USER IF NOT EXISTS {}@'%'", user));
+    ask(fmt::format("ALTER USER {}@'%' IDENTIFIED BY '{}'", user, password));
+    ask(fmt::format("GRANT ALL ON pawl.* TO {}@'%'", user));
+}
+
 std::string MariadbServer::ask(const std::string& sql) const {
     const auto found = column(connect(port()).get(), sql);
     return found.empty() ? "" : found.front();
@@ -95,8 +105,8 @@ std::shared_ptr<void> MariadbServer::visit() const {
 void MariadbServer::end_connections() const {
     const auto link = connect(port());
     for (const auto& id : column(link.get(),
-                                 "SELECT id FROM information_schema.processlist WHERE user = "
-                                 "'pawl' AND id <> CONNECTION_ID()"))
+                                 "SELECT id FROM information_schema.processlist WHERE db = 'pawl' "
+                                 "AND id <> CONNECTION_ID()"))
         try {
             column(link.get(), "KILL " + id);
         } catch (const std::runtime_error&) {

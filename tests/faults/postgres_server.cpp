@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 
 #include "faults/server.hpp"
@@ -35,6 +36,11 @@ std::string answer(const std::string& url, const std::string& sql) {
 PostgresServer::PostgresServer(Settings settings) : settings_(std::move(settings)) {
     run({program("initdb"), "--pgdata=" + data(), "--username=postgres", "--auth=trust",
          "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"});
+    // The first line that fits decides. A role that is not there yet is nobody's.
+    const auto file = data() + "/pg_hba.conf";
+    std::stringstream rules;
+    rules << std::ifstream{file}.rdbuf();
+    std::ofstream{file} << "host all +has_password 127.0.0.1/32 scram-sha-256\n" << rules.str();
 }
 
 PostgresServer::PostgresServer(const PostgresServer& primary, const std::string& name)
@@ -76,6 +82,20 @@ void PostgresServer::restore() {
 
 std::string PostgresServer::url(int port) const {
     return fmt::format("postgres://postgres@127.0.0.1:{}/postgres", port);
+}
+
+std::string PostgresServer::url_of(const std::string& user, const std::string& password) const {
+    return fmt::format("postgres://{}:{}@127.0.0.1:{}/postgres", user, password, port());
+}
+
+void PostgresServer::set_password(const std::string& user, const std::string& password) {
+    if (ask("SELECT 1 FROM pg_roles WHERE rolname = 'has_password'").empty())
+        ask("CREATE ROLE has_password");
+    if (ask(fmt::format("SELECT 1 FROM pg_roles WHERE rolname = '{}'", user)).empty()) {
+        ask(fmt::format("CREATE ROLE {} LOGIN IN ROLE has_password", user));
+        ask(fmt::format("GRANT CREATE ON DATABASE postgres TO {}", user));
+    }
+    ask(fmt::format("ALTER ROLE {} PASSWORD '{}'", user, password));
 }
 
 std::string PostgresServer::ask(const std::string& sql) const { return answer(url(), sql); }

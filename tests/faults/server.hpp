@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,10 @@ public:
     /// Of pawl's store, at the server's own port or at that of a proxy; no parameters.
     virtual std::string url(int port) const = 0;
     std::string url() const { return url(port_); }
+    /// Of the same store, for somebody else: `password` as it stands in a URL.
+    virtual std::string url_of(const std::string& user, const std::string& password) const = 0;
+    /// Makes a user who has to give this password, or changes it. He may make pawl's tables.
+    virtual void set_password(const std::string& user, const std::string& password) = 0;
     /// The first field of the first row, if there is one. Throws std::runtime_error.
     virtual std::string ask(const std::string& sql) const = 0;
     /// A connection that does nothing but stay, or null if there is none to have.
@@ -91,6 +96,8 @@ public:
     void restore();
     using Server::url;
     std::string url(int port) const override;
+    std::string url_of(const std::string& user, const std::string& password) const override;
+    void set_password(const std::string& user, const std::string& password) override;
     std::string ask(const std::string& sql) const override;
     std::shared_ptr<void> visit() const override;
     void end_connections() const override;
@@ -110,6 +117,8 @@ public:
 
     using Server::url;
     std::string url(int port) const override;
+    std::string url_of(const std::string& user, const std::string& password) const override;
+    void set_password(const std::string& user, const std::string& password) override;
     std::string ask(const std::string& sql) const override;
     std::shared_ptr<void> visit() const override;
     void end_connections() const override;
@@ -129,6 +138,10 @@ public:
 
     using Server::url;
     std::string url(int port) const override { return server_.url(port); }
+    std::string url_of(const std::string& user, const std::string&) const override {
+        throw std::logic_error{"the pooler knows no password of " + user};
+    }
+    void set_password(const std::string& user, const std::string&) override { url_of(user, ""); }
     std::string ask(const std::string& sql) const override;
     std::shared_ptr<void> visit() const override { return server_.visit(); }
     void end_connections() const override { server_.end_connections(); }

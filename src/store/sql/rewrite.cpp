@@ -7,6 +7,8 @@
 #include <limits>
 #include <pawl/error.hpp>
 
+#include "base/url.hpp"
+
 namespace pawl::store::sql {
 namespace {
 
@@ -174,10 +176,10 @@ void check_prefix(std::string_view prefix) {
     for (const char c : prefix) good = good && (is_lower(c) || is_digit(c) || c == '_');
     if (!good)
         throw Error{Code::invalid,
-                    fmt::format("the table prefix \"{}\" is not usable: give it 1 to {} lower-case "
+                    fmt::format("the table prefix {} is not usable: give it 1 to {} lower-case "
                                 "letters, digits and underscores, a letter first and an underscore "
                                 "last",
-                                prefix, longest_prefix)};
+                                base::shown(prefix), longest_prefix)};
 }
 
 }  // namespace pawl::store::sql

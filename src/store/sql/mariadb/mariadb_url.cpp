@@ -23,7 +23,8 @@ std::size_t number_of(std::string_view what, std::string_view digits, std::size_
     const auto end = digits.data() + digits.size();
     const auto [at, error] = std::from_chars(digits.data(), end, number);
     if (error != std::errc{} || at != end || number == 0 || number > most)
-        refuse(fmt::format("has {} \"{}\": it must be a number from 1 to {}", what, digits, most));
+        refuse(fmt::format("has {} {}: it must be a number from 1 to {}", what, base::shown(digits),
+                           most));
     return number;
 }
 
@@ -31,19 +32,18 @@ Address::Ssl ssl_of(const std::string& value) {
     if (value == "off") return Address::Ssl::off;
     if (value == "on") return Address::Ssl::on;
     if (value == "verify") return Address::Ssl::verify;
-    refuse(fmt::format("has ssl={}: it must be off, on or verify", value));
+    refuse(fmt::format("has ssl {}: it must be off, on or verify", base::shown(value)));
 }
 
 }  // namespace
 
 Address address_of(std::string_view url) {
     const auto parsed = base::parse_server_url(url);
-    Address address{.host = parsed.host,
-                    .user = parsed.user,
-                    .password = parsed.password,
-                    .database = parsed.path};
-    if (!parsed.port.empty())
-        address.port = static_cast<unsigned>(number_of("port", parsed.port, 65535));
+    if (parsed.hosts.size() != 1) refuse(fmt::format("names several hosts: {}", form));
+    const auto& [host, port] = parsed.hosts.front();
+    Address address{
+        .host = host, .user = parsed.user, .password = parsed.password, .database = parsed.path};
+    if (!port.empty()) address.port = static_cast<unsigned>(number_of("port", port, 65535));
     for (const auto& [name, value] : parsed.parameters) {
         if (name == "socket")
             address.socket = value;
@@ -53,14 +53,14 @@ Address address_of(std::string_view url) {
             address.ssl_ca = value;
         else if (name != "prefix" && name != "connections" && name != "statement_timeout")
             refuse(
-                fmt::format("has no parameter \"{}\"; it has connections, prefix, socket, ssl, "
+                fmt::format("has no parameter {}; it has connections, prefix, socket, ssl, "
                             "ssl_ca and statement_timeout",
-                            name));
+                            base::shown(name)));
     }
-    if (address.database.empty() || address.database.find('/') != std::string::npos)
-        refuse(fmt::format("names no database: {}", form));
+    if (address.database.empty()) refuse(fmt::format("names no database: {}", form));
     if (address.host.empty() && address.socket.empty())
         refuse(fmt::format("names no host and no socket: {}", form));
+    if (!base::is_name(address.socket)) refuse("has a socket that is not a path");
     // The library takes this name for the socket that was set when it was built.
     if (address.host == "localhost" && address.socket.empty()) address.host = "127.0.0.1";
     if (!address.socket.empty()) address.host = "localhost";

@@ -4,6 +4,7 @@
 
 #include <pawl/error.hpp>
 
+#include "base/url.hpp"
 #include "store/sql/postgres/migrations.hpp"
 #include "store/sql/postgres/postgres_statements.hpp"
 #include "store/sql/rewrite.hpp"
@@ -84,9 +85,9 @@ void check_options(const PostgresOptions& options) {
     for (const char c : schema) good = good && (lower(c) || (c >= '0' && c <= '9'));
     if (!good)
         throw Error{Code::invalid,
-                    fmt::format("the schema \"{}\" is not usable: give it 1 to {} lower-case "
+                    fmt::format("the schema {} is not usable: give it 1 to {} lower-case "
                                 "letters, digits and underscores, a digit not first, and not pg_",
-                                schema, longest_schema)};
+                                base::shown(schema), longest_schema)};
     if (options.connections == 0)
         throw Error{Code::invalid,
                     "a PostgreSQL store needs at least one connection: connections=1"};

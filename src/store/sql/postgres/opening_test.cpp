@@ -205,7 +205,7 @@ TEST(PostgresUrl, SaysWhatIsWrong) {
         return std::string{};
     };
     EXPECT_THAT(complaint("postgres://h/d?schema=x&connections=none"),
-                HasSubstr("connections=none must be a number"));
+                HasSubstr("connections is \"none\", it must be a number"));
     EXPECT_THAT(complaint("postgres://h/d?schema=x&pooler=maybe"), HasSubstr("yes or no"));
     EXPECT_THAT(complaint("postgres://h/d?schema"), HasSubstr("not NAME=VALUE"));
     EXPECT_THAT(complaint("postgres://h/d?schema=My-Shop"), HasSubstr("\"My-Shop\""));

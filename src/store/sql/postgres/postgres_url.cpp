@@ -1,16 +1,20 @@
 // pawl's own parameters are taken out of a store URL; the rest is libpq's.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <pawl/error.hpp>
 
+#include "base/url.hpp"
 #include "store/sql/postgres/postgres_store.hpp"
 
 namespace pawl::store {
 namespace {
 
 [[noreturn]] void refuse(std::string_view name, std::string_view value, std::string_view what) {
-    throw Error{Code::invalid, fmt::format("store URL: {}={} must be {}", name, value, what)};
+    throw Error{Code::invalid, fmt::format("invalid store URL: {} is {}, it must be {}", name,
+                                           base::shown(value), what)};
 }
 
 std::int64_t whole_number(std::string_view name, std::string_view value, std::string_view what) {
@@ -43,9 +47,20 @@ bool take(PostgresOptions& options, std::string_view name, std::string_view valu
     return true;
 }
 
+// libpq and the server show these in messages.
+constexpr std::array shown_ones{"dbname", "host", "hostaddr", "port", "user"};
+
+void check_names(const base::ServerUrl& url) {
+    for (const auto& [name, value] : url.parameters)
+        if (std::ranges::count(shown_ones, name) > 0 && !base::is_name(value))
+            refuse(name, value, "a name, without = and ;");
+}
+
 }  // namespace
 
 PostgresOptions parse_postgres_url(std::string_view url) {
+    const auto parsed = base::parse_server_url(url);
+    check_names(parsed);
     PostgresOptions options{.schema = ""};
     const auto mark = url.find('?');
     options.conninfo = url.substr(0, mark);
@@ -55,10 +70,8 @@ PostgresOptions parse_postgres_url(std::string_view url) {
     while (!query.empty()) {
         const auto part = query.substr(0, query.find('&'));
         query.remove_prefix(std::min(part.size() + 1, query.size()));
-        const auto equals = part.find('=');
-        if (equals == part.npos || equals == 0)
-            throw Error{Code::invalid, fmt::format("store URL: \"{}\" is not NAME=VALUE", part)};
-        if (take(options, part.substr(0, equals), part.substr(equals + 1))) continue;
+        const auto name = part.substr(0, part.find('='));
+        if (take(options, name, parsed.parameters.find(name)->second)) continue;
         options.conninfo += before;
         options.conninfo += part;
         before = '&';
