@@ -69,6 +69,12 @@ std::vector<Parameter> split_query(std::string_view scheme, std::string_view que
     return parameters;
 }
 
+void add(UrlParameters& parameters, std::string_view scheme, std::string name,
+         std::string_view value) {
+    const auto [at, is_new] = parameters.emplace(std::move(name), percent_decoded(scheme, value));
+    if (!is_new) refuse(scheme, fmt::format("parameter {} is there twice", shown(at->first)));
+}
+
 // Cuts off what stands before the mark, and the mark; nothing if it is not there.
 std::string_view cut_before(std::string_view& text, std::size_t mark) {
     if (mark == text.npos) return {};
@@ -123,7 +129,7 @@ UrlParameters parameters_of(std::string_view scheme, std::string_view query) {
             refuse(scheme, fmt::format("parameter {} is not NAME=VALUE; in the value write others "
                                        "than letters and digits as %XX",
                                        number));
-        parameters[std::string{name}] = percent_decoded(scheme, value);
+        add(parameters, scheme, std::string{name}, value);
     }
     return parameters;
 }
@@ -150,6 +156,19 @@ std::string shown(std::string_view text) {
 
 bool is_name(std::string_view text) { return !has_any(text, "=;"); }
 
+void check_parameters(std::string_view scheme, const UrlParameters& parameters,
+                      const std::vector<std::string>& known) {
+    for (const auto& [name, value] : parameters) {
+        if (std::ranges::find(known, name) != known.end()) continue;
+        if (known.empty())
+            refuse(scheme, fmt::format("there is no parameter {}, and no other", shown(name)));
+        std::string names = known.front();
+        for (std::size_t i = 1; i < known.size(); ++i)
+            names += (i + 1 < known.size() ? ", " : " and ") + known[i];
+        refuse(scheme, fmt::format("there is no parameter {}; there are {}", shown(name), names));
+    }
+}
+
 StoreUrl parse_url(std::string_view url) {
     StoreUrl out;
     out.scheme = scheme_of(url);
@@ -163,7 +182,7 @@ StoreUrl parse_url(std::string_view url) {
                "parameters begin with ? and are joined by &; write a ; of the path as %3B");
     out.rest = percent_decoded(out.scheme, path);
     for (const auto& [name, value] : split_query(out.scheme, url))
-        out.parameters[percent_decoded(out.scheme, name)] = percent_decoded(out.scheme, value);
+        add(out.parameters, out.scheme, percent_decoded(out.scheme, name), value);
     return out;
 }
 

@@ -17,6 +17,10 @@ std::string_view scheme_of(std::string_view url);
 /// is not, can be a password that stands in the wrong place, and is not shown.
 std::string shown(std::string_view text);
 
+/// Throws pawl::Error (invalid), with those there are, for a parameter that is not among `known`.
+void check_parameters(std::string_view scheme, const UrlParameters& parameters,
+                      const std::vector<std::string>& known);
+
 struct StoreUrl {
     std::string scheme;
     std::string rest;  ///< between the scheme and the question mark, percent-decoded

@@ -27,24 +27,44 @@ bool yes_or_no(const base::StoreUrl& url, const std::string& name, bool otherwis
                                            name, base::shown(it->second))};
 }
 
+// sqlite:PATH, or sqlite:///PATH as in the URLs of files. Two slashes begin the name of a host
+// there, and a file has none.
+std::string path_of(const base::StoreUrl& url) {
+    const std::string_view rest = url.rest;
+    if (rest.empty())
+        throw Error{Code::invalid, "store URL \"sqlite:\" names no file: write sqlite:PATH"};
+    if (rest.starts_with("file:"))
+        throw Error{Code::invalid,
+                    "store URL \"sqlite:file:...\": write sqlite:PATH, without file:"};
+    if (!rest.starts_with("//")) return url.rest;
+    const auto path = rest.substr(2);
+    if (path.starts_with('/')) return std::string{path};
+    throw Error{Code::invalid,
+                "store URL \"sqlite://...\": two slashes begin the name of a host, and a file has "
+                "none. Write sqlite:shop.db for a file in the working directory, or "
+                "sqlite:///var/lib/shop.db (sqlite:/var/lib/shop.db) for one that is anywhere"};
+}
+
 store::SqliteOptions sqlite_options(std::string_view text, const Options& options) {
     const auto url = base::parse_url(text);
-    for (const auto& [name, value] : url.parameters)
-        if (name != "adopt" && name != "full_sync")
-            throw Error{Code::invalid,
-                        fmt::format("store URL: sqlite has no parameter {}; it has adopt "
-                                    "and full_sync",
-                                    base::shown(name))};
-    if (url.rest.empty())
-        throw Error{Code::invalid, "store URL \"sqlite:\" names no file: write sqlite:PATH"};
+    base::check_parameters(url.scheme, url.parameters, {"adopt", "full_sync"});
     store::SqliteOptions sqlite;
-    sqlite.path = url.rest;
+    sqlite.path = path_of(url);
     sqlite.clock = options.test.store_clock;
     sqlite.prefix = options.prefix;
     sqlite.adopt = yes_or_no(url, "adopt", false);
     sqlite.full_sync = yes_or_no(url, "full_sync", true);
     sqlite.at_point = options.test.at_point;
     return sqlite;
+}
+
+void check_memory(std::string_view text) {
+    const auto url = base::parse_url(text);
+    base::check_parameters(url.scheme, url.parameters, {});
+    if (!url.rest.empty())
+        throw Error{Code::invalid,
+                    "store URL \"memory:...\": a store in memory has no name, each engine has its "
+                    "own: write memory:"};
 }
 
 #ifdef PAWL_POSTGRES
@@ -94,12 +114,17 @@ const std::vector<Kind>& kinds() {
              }},
         {.schemes = {"memory"},
          .open =
-             [](std::string_view, const Options& options) {
+             [](std::string_view url, const Options& options) {
+                 check_memory(url);
                  const Clock* clock = options.test.store_clock;
                  return store::open_memory(clock ? *clock : system_clock());
              },
-         .migrate = [](std::string_view, const Options&) {},
-         .migration_sql = [](std::string_view, const Options&) { return std::string{}; }},
+         .migrate = [](std::string_view url, const Options&) { check_memory(url); },
+         .migration_sql =
+             [](std::string_view url, const Options&) {
+                 check_memory(url);
+                 return std::string{};
+             }},
 #ifdef PAWL_POSTGRES
         {.schemes = {"postgres", "postgresql"},
          .open =

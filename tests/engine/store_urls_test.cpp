@@ -1,4 +1,5 @@
 // URLs of stores that are wrong: what is said of them, and that it never has a password in it.
+#include <filesystem>
 #include <functional>
 #include <pawl/migrate.hpp>
 
@@ -25,6 +26,17 @@ const Use uses[] = {
 void expect_no_secret(const std::string& text, const std::string& where) {
     for (const auto* secret : secrets)
         EXPECT_EQ(text.find(secret), text.npos) << where << ": " << text;
+}
+
+/// What each use of the URL is refused with, as `invalid`.
+std::vector<std::string> refusals(const std::string& url) {
+    std::vector<std::string> all;
+    for (const auto& use : uses) {
+        const auto error = error_of([&] { use.with(url); });
+        EXPECT_EQ(error.code(), Code::invalid) << use.name << " of " << url << error.what();
+        all.emplace_back(error.what());
+    }
+    return all;
 }
 
 /// All that is thrown for the URL, by each use of it. `at_once`: it is refused without a server.
@@ -127,6 +139,11 @@ TEST(StoreUrls, OfAFileHideThePassword) {
              "sqlite:shop.db;Password=hunter2",
              "sqlite:postgres://ada:hunter2@127.0.0.1:1/shop",
              "sqlite:hunter2%zz",
+             "sqlite://ada:hunter2@db1/shop.db",
+             "sqlite://hunter2",
+             "memory:hunter2",
+             "memory:?password=hunter2",
+             "memory://ada:hunter2@db1/shop",
          })
         expect_hidden(url);
 }
@@ -141,6 +158,67 @@ TEST(StoreUrls, OfAServerThatIsAwayHideThePassword) {
              "mysql://ada:hunter2@127.0.0.1:1/shop?statement_timeout=1",
          })
         expect_hidden(url, false);
+}
+
+TEST(StoreUrls, OfAFileHaveOneColonOrThreeSlashes) {
+    const store::conformance::TemporaryDirectory directory;
+    const auto path = directory.path() / "shop.db";
+    {
+        const Engine engine{"sqlite:" + path.string()};
+    }
+    EXPECT_TRUE(std::filesystem::remove(path));
+    {
+        const Engine engine{"sqlite://" + path.string()};
+    }
+    EXPECT_TRUE(std::filesystem::remove(path)) << "the path begins with a slash";
+}
+
+TEST(StoreUrls, OfAFileHaveNoHost) {
+    const bool was_there = std::filesystem::exists("/shop.db");
+    for (const char* url : {"sqlite://shop.db", "sqlite://data/shop.db", "sqlite://localhost/shop",
+                            "sqlite://", "sqlite://?adopt=yes", "sqlite:%2F%2Fshop.db"})
+        for (const auto& said : refusals(url)) {
+            EXPECT_THAT(said, HasSubstr("sqlite:shop.db for a file in the working directory"));
+            EXPECT_THAT(said, HasSubstr("sqlite:///var/lib/shop.db"));
+        }
+    EXPECT_EQ(std::filesystem::exists("/shop.db"), was_there);
+    for (const auto& said : refusals("sqlite:file:shop.db?adopt=yes"))
+        EXPECT_THAT(said, HasSubstr("without file:"));
+    EXPECT_FALSE(std::filesystem::exists("file:shop.db"));
+}
+
+TEST(StoreUrls, OfMemoryHaveNoName) {
+    for (const char* url : {"memory:x", "memory://", "memory:///x"})
+        for (const auto& said : refusals(url)) EXPECT_THAT(said, HasSubstr("write memory:"));
+}
+
+TEST(StoreUrls, WithAParameterThatIsNotThereAreRefusedWithThoseThatAre) {
+    struct Store {
+        std::string url;
+        const char* known;
+    };
+    for (const auto& [url, known] : {
+             Store{"memory:", "and no other"},
+             Store{"sqlite:never.db", "there are adopt and full_sync"},
+             Store{"postgres://127.0.0.1:1/shop", "patience, pooler, port, requirepeer, schema"},
+             Store{"mariadb://127.0.0.1:1/shop",
+                   "there are connections, prefix, socket, ssl, ssl_ca and statement_timeout"},
+         })
+        for (const char* query : {"?foo=bar", "?connections=3&foo=bar", "?Adopt=yes"})
+            for (const auto& said : refusals(url + query)) {
+                EXPECT_THAT(said, HasSubstr("there is no parameter"));
+                EXPECT_THAT(said, HasSubstr(known));
+            }
+    EXPECT_FALSE(std::filesystem::exists("never.db"));
+    for (const auto& said : refusals("postgres://127.0.0.1:1/shop?replication=database"))
+        EXPECT_THAT(said, HasSubstr("\"replication\""));
+}
+
+TEST(StoreUrls, WithAParameterTwiceAreRefused) {
+    for (const char* url : {"sqlite:never.db?adopt=yes&adopt=no",
+                            "postgres://127.0.0.1:1/shop?connections=3&connections=4",
+                            "mariadb://127.0.0.1:1/shop?connections=3&connections=3"})
+        for (const auto& said : refusals(url)) EXPECT_THAT(said, HasSubstr("is there twice"));
 }
 
 }  // namespace

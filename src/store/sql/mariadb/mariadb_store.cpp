@@ -16,6 +16,7 @@ void migrate_mariadb(const MariadbOptions& options) {
 }
 
 std::string mariadb_migration_sql(const MariadbOptions& options) {
+    sql::mariadb::address_of(options.url);  // what is wrong in it is told here too
     return sql::mariadb::migration_sql(sql::mariadb::with_parameters_of_url(options).prefix);
 }
 

@@ -39,6 +39,9 @@ Address::Ssl ssl_of(const std::string& value) {
 
 Address address_of(std::string_view url) {
     const auto parsed = base::parse_server_url(url);
+    base::check_parameters(
+        parsed.scheme, parsed.parameters,
+        {"connections", "prefix", "socket", "ssl", "ssl_ca", "statement_timeout"});
     if (parsed.hosts.size() != 1) refuse(fmt::format("names several hosts: {}", form));
     const auto& [host, port] = parsed.hosts.front();
     Address address{
@@ -51,11 +54,6 @@ Address address_of(std::string_view url) {
             address.ssl = ssl_of(value);
         else if (name == "ssl_ca")
             address.ssl_ca = value;
-        else if (name != "prefix" && name != "connections" && name != "statement_timeout")
-            refuse(
-                fmt::format("has no parameter {}; it has connections, prefix, socket, ssl, "
-                            "ssl_ca and statement_timeout",
-                            base::shown(name)));
     }
     if (address.database.empty()) refuse(fmt::format("names no database: {}", form));
     if (address.host.empty() && address.socket.empty())

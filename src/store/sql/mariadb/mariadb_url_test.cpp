@@ -54,9 +54,10 @@ TEST(MariadbUrl, SaysWhatIsWrong) {
     const auto has = [](const std::string& text, const std::string& part) {
         return text.find(part) != std::string::npos;
     };
-    EXPECT_TRUE(has(complaint("mariadb://h/shop?color=red"),
-                    "no parameter \"color\"; it has connections, prefix, socket, ssl, ssl_ca and "
-                    "statement_timeout"));
+    EXPECT_TRUE(
+        has(complaint("mariadb://h/shop?color=red"),
+            "no parameter \"color\"; there are connections, prefix, socket, ssl, ssl_ca and "
+            "statement_timeout"));
     EXPECT_TRUE(has(complaint("mariadb://h"), "names no database"));
     EXPECT_TRUE(has(complaint("mariadb:///shop"), "names no host and no socket"));
     EXPECT_TRUE(has(complaint("mariadb://h:0/shop"), "from 1 to 65535"));

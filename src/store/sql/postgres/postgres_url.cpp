@@ -1,5 +1,6 @@
 // pawl's own parameters are taken out of a store URL; the rest is libpq's.
 #include <fmt/format.h>
+#include <libpq-fe.h>
 
 #include <algorithm>
 #include <array>
@@ -47,6 +48,18 @@ bool take(PostgresOptions& options, std::string_view name, std::string_view valu
     return true;
 }
 
+// pawl's, and those that this libpq knows; except what is for its own developers.
+std::vector<std::string> known_parameters() {
+    std::vector<std::string> names{"connections", "patience", "pooler",
+                                   "schema",      "ssl",      "statement_timeout"};
+    const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options{
+        PQconninfoParse("", nullptr), PQconninfoFree};
+    for (const auto* option = options.get(); option && option->keyword; ++option)
+        if (*option->dispchar != 'D') names.emplace_back(option->keyword);
+    std::ranges::sort(names);
+    return names;
+}
+
 // libpq and the server show these in messages.
 constexpr std::array shown_ones{"dbname", "host", "hostaddr", "port", "user"};
 
@@ -60,6 +73,7 @@ void check_names(const base::ServerUrl& url) {
 
 PostgresOptions parse_postgres_url(std::string_view url) {
     const auto parsed = base::parse_server_url(url);
+    base::check_parameters(parsed.scheme, parsed.parameters, known_parameters());
     check_names(parsed);
     PostgresOptions options{.schema = ""};
     const auto mark = url.find('?');
