@@ -95,6 +95,7 @@ public:
     auto transaction(std::string_view name, StepOptions options, F&& body) {
         using R = decltype(transacted(body, std::declval<Transaction&>(), Attempt{}));
         check_travels<R>();
+        detail::check_options(name, options);
         auto branch = detail::branch(detail::Branch::Kind::step, name);
         branch.options = options;
         branch.transaction = [&body](Transaction& tx, const Attempt& attempt) {
@@ -118,6 +119,7 @@ public:
         using Body = std::unwrap_ref_decay_t<F>;
         using R = ResultOf<std::remove_reference_t<Body>>;
         check_travels<R>();
+        detail::check_options(name, options);
         auto branch = detail::branch(detail::Branch::Kind::step, name);
         branch.options = options;
         branch.wants_attempt = std::is_invocable_v<std::remove_reference_t<Body>&, const Attempt&>;
@@ -267,6 +269,7 @@ public:
     }
     template <class F>
     void compensate(std::string_view name, StepOptions options, F&& body) {
+        detail::check_options(name, options);
         auto held = std::make_shared<std::decay_t<F>>(std::forward<F>(body));
         execution_->compensate(name, options,
                                [held](const Attempt& attempt) { called(*held, attempt); });

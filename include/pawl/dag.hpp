@@ -89,6 +89,7 @@ public:
     }
     template <class F>
     DagTasks task(std::string_view name, StepOptions options, F body) {
+        detail::check_options(name, options);
         const auto number = graph_->add(name);
         // Shared, because a std::function is copied and a body need not be.
         auto held = std::make_shared<F>(std::move(body));

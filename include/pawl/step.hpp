@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 namespace pawl::inline v0 {
 
@@ -26,6 +27,11 @@ struct StepOptions {
     /// before the next step begins, and is written with it.
     bool repeatable = false;
 };
+
+namespace detail {
+/// Throws Error (invalid) for numbers that make no sense.
+PAWL_API void check_options(std::string_view step, const StepOptions& options);
+}  // namespace detail
 
 /// One attempt at a step. At least once: hand `key` to whatever must not happen twice.
 struct PAWL_API Attempt {

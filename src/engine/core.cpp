@@ -7,6 +7,7 @@
 
 #include "base/latch.hpp"
 #include "base/text.hpp"
+#include "engine/check_options.hpp"
 #include "engine/in_transaction.hpp"
 #include "engine/run_writer.hpp"
 #include "engine/waiting.hpp"
@@ -148,12 +149,15 @@ void Core::check_addable(const std::string& name) const {
 
 void Core::add(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options) {
     check_addable(name);
+    check_options(name, options);
+    for (const auto& performer : model->performers()) check_policy(name, performer);
     registry_.add(std::move(name), std::move(model), options);
 }
 
 void Core::add(std::string name, std::unique_ptr<detail::FunctionModel> model,
                FunctionOptions options) {
     check_addable(name);
+    check_options(name, options);
     functions_.add(std::move(name), std::move(model), options);
 }
 
@@ -169,17 +173,7 @@ void Core::subscribe(std::string channel, std::unique_ptr<detail::Subscriber> su
         throw Error{Code::misuse, fmt::format("channel \"{}\" is subscribed to twice: one handler "
                                               "gets its messages",
                                               channel)};
-    if (options.policy.at_once != 0)
-        throw Error{Code::invalid,
-                    fmt::format("channel \"{}\": Policy::at_once has no meaning here; as many of "
-                                "its partitions are delivered at a time as there are workers",
-                                channel)};
-    if (options.batch == 0)
-        throw Error{Code::invalid,
-                    fmt::format("channel \"{}\": a batch has at least one message", channel)};
-    if (options.batch_bytes == 0)
-        throw Error{Code::invalid,
-                    fmt::format("channel \"{}\": a batch has at least one byte", channel)};
+    check_options(channel, options);
     deliverer_.add(std::move(channel), std::move(subscriber), options);
 }
 
@@ -317,6 +311,7 @@ void Core::prepare(Request& request, Sending sending) {
     base::check_optional_id("conversation", o.conversation);
     base::check_optional_id("tenant", o.tenant);
     base::check_optional_id("trace", o.trace);
+    check_timeout("SendOptions::timeout", o.timeout);
     request.input = std::move(sending.input);
     request.input_id = std::move(o.input_id);
     request.envelope.correlation = std::move(o.correlation);

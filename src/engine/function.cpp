@@ -8,6 +8,7 @@
 #include <pawl/function.hpp>
 
 #include "base/text.hpp"
+#include "engine/check_options.hpp"
 #include "engine/core.hpp"
 #include "engine/impl.hpp"
 #include "engine/replaying.hpp"
@@ -94,6 +95,7 @@ Runs::Starting starting(const Core& core, RunHandle::Start& start) {
     base::check_optional_id("conversation", o.conversation);
     base::check_optional_id("tenant", o.tenant);
     base::check_optional_id("trace", o.trace);
+    check_timeout("StartOptions::timeout", o.timeout);
     Runs::Starting starting;
     starting.function = &core.functions().get(start.type);
     starting.id = start.id;

@@ -21,14 +21,6 @@ std::vector<store::Line> RegisteredFunction::lines() const {
 void Functions::add(std::string name, std::unique_ptr<detail::FunctionModel> model,
                     FunctionOptions options) {
     base::check_id("name of a function", name);
-    const auto require = [&](bool holds, const char* what) {
-        if (!holds) throw Error{Code::invalid, fmt::format("function \"{}\": {}", name, what)};
-    };
-    require(options.version >= 1, "its version must be at least 1");
-    require(options.oldest >= 0 && options.oldest <= options.version,
-            "its oldest version must be between 1 and its version, or 0");
-    require(options.journal_limit >= 10, "its journal_limit must be at least 10");
-    require(options.at_once >= 0, "its at_once must not be negative");
     auto& function = all_[name];
     function.name = std::move(name);
     function.model = std::move(model);

@@ -10,6 +10,7 @@
 
 #include "base/latch.hpp"
 #include "base/text.hpp"
+#include "engine/check_options.hpp"
 #include "engine/core.hpp"
 #include "engine/impl.hpp"
 
@@ -27,6 +28,7 @@ public:
         envelope_.conversation = std::move(options.conversation);
         envelope_.tenant = std::move(options.tenant);
         envelope_.trace = std::move(options.trace);
+        check_timeout("StartOptions::timeout", timeout_);
     }
 
     void open(std::string input);

@@ -11,10 +11,6 @@ namespace pawl::engine {
 void Registry::add(std::string name, std::unique_ptr<detail::Model> model,
                    WorkflowOptions options) {
     base::check_id("workflow type", name);
-    if (options.snapshot_every < 1)
-        throw Error{Code::invalid,
-                    fmt::format("workflow \"{}\": snapshot_every is {}, it must be at least 1",
-                                name, options.snapshot_every)};
     auto& type = types_[name];
     type.name = std::move(name);
     type.model = std::move(model);
