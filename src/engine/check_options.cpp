@@ -108,7 +108,7 @@ void check_options(const Options& options) {
     fields.require(options.lease >= shortest_lease && options.lease <= base::for_ever, "lease",
                    options.lease, "at least 1 ms, and at most a hundred years");
     fields.between(none, most_rows, "claims", options.claims);
-    fields.between(none, std::size_t{most_threads}, "functions", options.functions);
+    fields.between(none, std::size_t{most_threads}, "max_bodies", options.max_bodies);
     fields.require(options.losses > 0, "losses", options.losses,
                    "at least 1: with less, everything would be buried before it is performed");
     fields.require(options.queue > 0, "queue", options.queue, "at least 1");

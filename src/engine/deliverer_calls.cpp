@@ -8,6 +8,7 @@
 
 #include "base/backoff.hpp"
 #include "engine/deliverer.hpp"
+#include "engine/thrown.hpp"
 
 namespace pawl::engine {
 
@@ -75,15 +76,11 @@ Deliverer::Ended Deliverer::call(Held& held, std::vector<detail::Arrived>& slice
                 }
                 break;
         }
-    } catch (const Permanent& e) {
-        ended.failed = ended.permanent = true;
-        ended.error = e.what();
-    } catch (const std::exception& e) {
-        ended.failed = true;
-        ended.error = e.what();
     } catch (...) {
+        const auto failure = thrown();
         ended.failed = true;
-        ended.error = "something that is not a std::exception";
+        ended.permanent = failure.permanent;
+        ended.error = failure.error;
     }
     ended.done = arrivals.done;
     ended.buried = std::move(arrivals.buried);

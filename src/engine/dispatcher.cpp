@@ -10,6 +10,7 @@
 #include "base/waits.hpp"
 #include "engine/drafting.hpp"
 #include "engine/item_jobs.hpp"
+#include "engine/thrown.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -386,21 +387,23 @@ void Dispatcher::perform(const HeldPtr& held) {
     delivery.tenant = item.envelope.tenant;
     delivery.trace = item.envelope.trace;
     point(points::handler_before);
+    std::unique_ptr<detail::Asked> input;
     try {
-        auto input = call_handler(held, delivery);
-        point(points::handler_after);
-        const store::Settlement word{
-            .item = item.id, .fence = item.fence, .failed_before = !item.born_claimed};
+        input = call_handler(held, delivery);
+    } catch (...) {
+        const auto failure = thrown();
+        return failed(held, failure.error, failure.permanent);
+    }
+    point(points::handler_after);
+    const store::Settlement word{
+        .item = item.id, .fence = item.fence, .failed_before = !item.born_claimed};
+    try {
         if (input)
             send(held, std::move(input), word);
         else
             settle(held, word);
-    } catch (const Permanent& e) {
-        failed(held, e.what(), true);
     } catch (const std::exception& e) {
         failed(held, e.what(), false);
-    } catch (...) {
-        failed(held, "something that is not a std::exception", false);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "engine/in_code.hpp"
 #include "engine/log_records.hpp"
 #include "engine/run_execution.hpp"
+#include "engine/thrown.hpp"
 
 namespace pawl::engine {
 namespace {
@@ -56,15 +57,11 @@ Ran RunExecution::call_body(const Waiting& wait, const Attempt& attempt) {
     try {
         const InCode in_step{&parts_.surroundings, item_.instance.id, wait.branch.name};
         ran.bytes = wait.branch.body(attempt);
-    } catch (const Permanent& e) {
-        ran.failed = ran.permanent = true;
-        ran.error = base::readable(e.what());
-    } catch (const std::exception& e) {
-        ran.failed = true;
-        ran.error = base::readable(e.what());
     } catch (...) {
+        const auto failure = thrown();
         ran.failed = true;
-        ran.error = "something that is not a std::exception";
+        ran.permanent = failure.permanent;
+        ran.error = base::readable(failure.error);
     }
     base::reach(parts_.at_point, points::step_after);
     return ran;

@@ -67,8 +67,8 @@ TEST(OptionsThatMakeNoSense, OfAnEngineAreRefused) {
     refusing.expect("lease", "-1 s", "at least 1 ms", [](Options& o) { o.lease = -1s; });
     refusing.expect("claims", "18446744073709551615", "0 to 1000000",
                     [](Options& o) { o.claims = static_cast<std::size_t>(-1); });
-    refusing.expect("functions", "18446744073709551615", "0 to 10000",
-                    [](Options& o) { o.functions = static_cast<std::size_t>(-1); });
+    refusing.expect("max_bodies", "18446744073709551615", "0 to 10000",
+                    [](Options& o) { o.max_bodies = static_cast<std::size_t>(-1); });
     refusing.expect("losses", "0", "at least 1", [](Options& o) { o.losses = 0; });
     refusing.expect("losses", "-3", "at least 1", [](Options& o) { o.losses = -3; });
     refusing.expect("queue", "0", "at least 1", [](Options& o) { o.queue = 0; });

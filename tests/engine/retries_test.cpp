@@ -83,6 +83,47 @@ TEST_P(Retries, AreNotMadeOfAPermanentFailure) {
     EXPECT_EQ(letters[0].history.size(), 1u);
 }
 
+TEST_P(Retries, AreNotMadeOfAMistakeOfTheProgram) {
+    for (const auto code : {Code::invalid, Code::misuse}) {
+        attempts.clear();
+        begin(steady, [&](const Carry&, const Delivery&) { throw Error{code, "a mistake"}; });
+        send();
+        engine->run_until_idle();
+        EXPECT_EQ(attempts.size(), 1u) << name(code);
+        const auto letters = engine->dead_letters();
+        ASSERT_EQ(letters.size(), 1u) << name(code);
+        EXPECT_EQ(letters[0].reason, "a mistake");
+        engine->discard_dead_letters({});
+    }
+}
+
+TEST_P(Retries, AreMadeOfEveryOtherErrorOfPawls) {
+    for (const auto code :
+         {Code::unknown, Code::codec, Code::unique_key_taken, Code::conflict, Code::workflow,
+          Code::busy, Code::in_doubt, Code::unavailable, Code::corrupt}) {
+        attempts.clear();
+        begin(steady, [&](const Carry&, const Delivery& d) {
+            if (d.attempt == 1) throw Error{code, "it may pass"};
+        });
+        send();
+        engine->run_until_idle();
+        EXPECT_EQ(engine->count_dead_letters(), 0) << name(code);
+        advance(*engine, 1s);
+        EXPECT_EQ(attempts.size(), 2u) << name(code);
+        EXPECT_THAT(couriers->pending("c"), IsEmpty()) << name(code);
+    }
+}
+
+TEST_P(Retries, AreNotMadeOfACallThatNoHandlerMayMake) {
+    begin(steady, [&](const Carry&, const Delivery&) { engine->start(); });
+    send();
+    engine->start();
+    ASSERT_TRUE(eventually([&] { return engine->count_dead_letters() == 1; }));
+    EXPECT_TRUE(engine->stop());
+    EXPECT_EQ(attempts.size(), 1u);
+    EXPECT_THAT(engine->dead_letters()[0].reason, HasSubstr("started already"));
+}
+
 TEST_P(Retries, AreNotMadeOfWhatIsTooOld) {
     Policy policy = steady;
     policy.attempts = 100;

@@ -141,6 +141,43 @@ TEST_P(Steps, ThatFailPermanentlyAreNotTriedAgain) {
     }
 }
 
+TEST_P(Steps, ThatUsePawlWronglyAreNotTriedAgain) {
+    int attempts = 0;
+    auto function = engine->add("f", [&](Context& ctx) -> std::string {
+        std::string said;
+        for (const auto code : {Code::invalid, Code::misuse}) try {
+                ctx.step("wrong", {.attempts = 5}, [&] {
+                    ++attempts;
+                    throw Error{code, name(code)};
+                });
+            } catch (const StepFailed& e) {
+                said += e.reason() + (e.permanent() ? " for good, " : ", ");
+            }
+        return said;
+    });
+    function.start("r");
+    engine->run_until_idle();
+    EXPECT_EQ(function.run("r").result(0s), "invalid for good, misuse for good, ");
+    EXPECT_EQ(attempts, 2);
+}
+
+TEST_P(Steps, ThatPawlCouldNotServeAreTriedAgain) {
+    int attempts = 0;
+    const Code codes[] = {Code::unknown,  Code::codec,       Code::unique_key_taken,
+                          Code::conflict, Code::workflow,    Code::busy,
+                          Code::in_doubt, Code::unavailable, Code::corrupt};
+    auto function = engine->add("f", [&](Context& ctx) {
+        return ctx.step("busy", {.attempts = 20, .base = 1s, .cap = 1s, .jitter = 0}, [&] {
+            const auto at = static_cast<std::size_t>(attempts++);
+            if (at < std::size(codes)) throw Error{codes[at], "it may pass"};
+            return attempts;
+        });
+    });
+    function.start("r");
+    for (int i = 0; i < 10; ++i) advance(*engine, 1s);
+    EXPECT_EQ(function.run("r").result(0s), 10);
+}
+
 TEST_P(Steps, BesideEachOtherAreRecordedIndependently) {
     int slow_attempts = 0;
     int quick = 0;

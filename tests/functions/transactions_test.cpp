@@ -168,6 +168,80 @@ TEST_P(Transactions, ThatFailForGoodAreThrownIntoTheFunction) {
     EXPECT_EQ(count(), "0");
 }
 
+TEST_P(Transactions, WithSqlThatIsWrongAreNotTriedAgain) {
+    const auto strict = place().table("strict");
+    place().run("CREATE TABLE " + strict + " (number INTEGER)" +
+                (GetParam() == "sqlite" ? " STRICT" : ""));
+    const std::string wrong[] = {
+        "SELEKT 1",
+        "SELECT x FROM not_there",
+        "SELECT not_there FROM " + accounts,
+        "INSERT INTO " + accounts + " (id) VALUES ('a', 'b')",
+        "SELECT no_such_function(1)",
+        "INSERT INTO " + strict + " VALUES ('ten')",
+        "SELECT 1; SELECT 2",
+        "COMMIT",
+    };
+    auto engine = open();
+    int bodies = 0;
+    auto function = engine->add("f", [&](Context& ctx) {
+        for (const auto& sql : wrong) try {
+                ctx.transaction(sql.substr(0, 200), {.attempts = 5}, [&](Transaction& tx) {
+                    ++bodies;
+                    insert(tx, "a");
+                    tx.exec(sql);
+                });
+                ADD_FAILURE() << sql;
+            } catch (const StepFailed& e) {
+                EXPECT_TRUE(e.permanent()) << sql << ": " << e.reason();
+                EXPECT_EQ(e.attempts(), 1) << sql;
+            }
+    });
+    auto run = function.start("r");
+    engine->run_until_idle();
+    EXPECT_EQ(run.status(), RunStatus::succeeded);
+    EXPECT_EQ(bodies, static_cast<int>(std::size(wrong)));
+    EXPECT_EQ(count(), "0");
+}
+
+// Others may change their rows meanwhile.
+TEST_P(Transactions, ThatAConstraintRefusesAreTriedAgain) {
+    const auto seats = place().table("seats");
+    const auto amounts = place().table("amounts");
+    place().run("CREATE TABLE " + seats + " (id VARCHAR(40) PRIMARY KEY, account VARCHAR(40), " +
+                "FOREIGN KEY (account) REFERENCES " + accounts + " (id))");
+    place().run("CREATE TABLE " + amounts + " (cents BIGINT NOT NULL CHECK (cents > 0))");
+    const std::pair<std::string, std::string> refused[] = {
+        {"INSERT INTO " + seats + " VALUES ('1a', 'ada')",
+         "INSERT INTO " + accounts + " VALUES ('ada', 5)"},
+        {"INSERT INTO " + seats + " VALUES ('1a', NULL)", "DELETE FROM " + seats},
+        {"INSERT INTO " + amounts + " SELECT max(cents) FROM " + accounts + " WHERE id = 'eve'",
+         "INSERT INTO " + accounts + " VALUES ('eve', 5)"},
+        {"INSERT INTO " + amounts + " SELECT max(cents) - 5 FROM " + accounts,
+         "UPDATE " + accounts + " SET cents = 6"},
+    };
+    auto engine = open();
+    const std::string* sql = nullptr;
+    int bodies = 0;
+    auto function = engine->add("f", [&](Context& ctx) {
+        ctx.transaction("refused", {.attempts = 2, .base = 1s, .jitter = 0}, [&](Transaction& tx) {
+            ++bodies;
+            tx.exec(*sql);
+        });
+    });
+    for (const auto& [statement, repair] : refused) {
+        sql = &statement;
+        bodies = 0;
+        auto run = function.start(statement);
+        engine->run_until_idle();
+        EXPECT_EQ(run.status(), RunStatus::retrying) << statement;
+        place().run(repair);
+        advance(*engine, 1s);
+        EXPECT_EQ(run.status(), RunStatus::succeeded) << statement;
+        EXPECT_EQ(bodies, 2) << statement;
+    }
+}
+
 TEST_P(Transactions, ThatSwallowAFailedStatementAreRolledBackAllTheSame) {
     auto engine = open();
     auto function = engine->add("f", [&](Context& ctx) {

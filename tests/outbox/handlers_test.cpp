@@ -55,6 +55,40 @@ TEST_P(MessageHandlers, MayFailWhileTheLogPublishes) {
     self = nullptr;
 }
 
+TEST_P(MessageHandlers, ThatUsePawlWronglyAreNotCalledAgain) {
+    engine->subscribe("notes",
+                      [&](const Note& note) {
+                          seen.push_back(note.text);
+                          throw Error{note.text == "invalid" ? Code::invalid : Code::misuse, "no"};
+                      },
+                      {.partitions = 1});
+    engine->publish("notes", Note{"invalid"});
+    engine->publish("notes", Note{"misuse"});
+    engine->run_until_idle();
+    EXPECT_THAT(seen, ElementsAre("invalid", "misuse"));
+    EXPECT_EQ(engine->count_dead_messages(), 2);
+}
+
+TEST_P(MessageHandlers, ThatPawlCouldNotServeAreCalledAgain) {
+    std::vector<Code> codes{Code::corrupt, Code::unavailable,      Code::in_doubt,
+                            Code::busy,    Code::workflow,         Code::conflict,
+                            Code::codec,   Code::unique_key_taken, Code::unknown};
+    engine->subscribe("notes",
+                      [&](const Note& note) {
+                          seen.push_back(note.text);
+                          if (codes.empty()) return;
+                          const auto code = codes.back();
+                          codes.pop_back();
+                          throw Error{code, "it may pass"};
+                      },
+                      {.policy = {.base = 1s, .cap = 1s, .jitter = 0}});
+    engine->publish("notes", Note{"x"});
+    engine->run_until_idle();
+    for (int i = 0; i < 9; ++i) advance(*engine, 1s);
+    EXPECT_EQ(seen.size(), 10u);
+    EXPECT_EQ(engine->count_dead_messages(), 0);
+}
+
 TEST_P(MessageHandlers, HaveNoPolicyWithoutMeaning) {
     EXPECT_THAT(error_of([&] {
                     engine->subscribe("notes", [](const Note&) {}, {.policy = {.at_once = 1}});

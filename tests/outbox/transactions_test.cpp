@@ -1,4 +1,5 @@
 // The user's own rows, messages to others and inputs to workflows: one commit.
+#include <map>
 #include <pawl/pawl.hpp>
 
 #include "base/points.hpp"
@@ -136,6 +137,24 @@ TEST_P(OwnTransactions, OfHandlersBuryTheMessageThatIsAtFault) {
     const auto dead = engine->dead_messages();
     ASSERT_EQ(dead.size(), 1u);
     EXPECT_THAT(dead[0].payload, HasSubstr("3"));
+}
+
+TEST_P(OwnTransactions, OfHandlersBuryTheMessageWhoseSqlIsWrong) {
+    std::map<int, int> calls;
+    engine->subscribe("ledger",
+                      [&](Transaction& tx, const Transferred& t) {
+                          ++calls[t.cents];
+                          take(tx, -t.cents);
+                          if (t.cents == 2) tx.exec("UPDATE " + account + " SET not_there = 1");
+                          if (t.cents == 3) tx.exec("ROLLBACK");
+                      },
+                      {.partitions = 1, .batch = 1});
+    for (const int amount : {1, 2, 3, 4}) engine->publish("ledger", Transferred{"ada", amount});
+    engine->run_until_idle();
+    EXPECT_EQ(cents(), "105");
+    EXPECT_EQ(engine->count_dead_messages(), 2);
+    for (const auto& dead : engine->dead_messages()) EXPECT_EQ(dead.attempts, 1);
+    for (const int amount : {1, 2, 3, 4}) EXPECT_EQ(calls[amount], 1) << amount;
 }
 
 TEST_P(OwnTransactions, OfHandlersAreNotRepeatedWhenTheirAnswerIsLost) {

@@ -6,6 +6,7 @@
 
 #include "base/points.hpp"
 #include "base/waits.hpp"
+#include "store/constraint.hpp"
 
 namespace pawl::store::sql {
 namespace {
@@ -38,19 +39,25 @@ void UsersTransaction::end() noexcept {
 void UsersTransaction::give_up(const Error& error) {
     may_be_repeated_ = dynamic_cast<const Collision*>(&error) != nullptr ||
                        dynamic_cast<const LostConnection*>(&error) != nullptr;
-    failure_.emplace(error.code(), error.what());
-    throw Error{*failure_};
+    if (dynamic_cast<const ConstraintViolated*>(&error))
+        fail(ConstraintViolated{error.code(), error.what()});
+    fail(Error{error.code(), error.what()});
+}
+
+template <class E>
+void UsersTransaction::fail(E error) {
+    failure_ = std::make_exception_ptr(error);
+    throw error;
 }
 
 void UsersTransaction::check_usable() {
-    if (failure_) throw Error{*failure_};
+    if (failure_) std::rethrow_exception(failure_);
     if (!held_) throw Error{Code::misuse, "the transaction is over"};
     if (Steady::now() <= deadline_) return;
-    failure_.emplace(Code::busy,
-                     fmt::format("the transaction took longer than {} ms: do less in it, or raise "
-                                 "Options::transaction_limit",
-                                 limit_ / std::chrono::milliseconds{1}));
-    throw Error{*failure_};
+    fail(Error{Code::busy,
+               fmt::format("the transaction took longer than {} ms: do less in it, or raise "
+                           "Options::transaction_limit",
+                           limit_ / std::chrono::milliseconds{1})});
 }
 
 detail::SqlResult UsersTransaction::run(std::string_view sql,
@@ -107,11 +114,10 @@ Answer UsersTransaction::commit(const Commit& commit, const Advance* advance) {
         return apply(commit, advance);
     } catch (const LostConnection& error) {
         if (!is_committing_) give_up(error);
-        failure_.emplace(Code::in_doubt,
-                         fmt::format("the connection was lost while a transaction was committed, "
-                                     "and whether it was is not known: {}",
-                                     error.what()));
-        throw Error{*failure_};
+        fail(Error{Code::in_doubt,
+                   fmt::format("the connection was lost while a transaction was committed, and "
+                               "whether it was is not known: {}",
+                               error.what())});
     } catch (const Error& error) {
         give_up(error);
     }

@@ -44,6 +44,8 @@ private:
     void check_usable();
     /// Inside a handler: remembers that nothing can be committed any more, and throws.
     [[noreturn]] void give_up(const Error& error);
+    template <class E>
+    [[noreturn]] void fail(E error);
     Answer apply(const Commit& commit, const Advance* advance);
     void end() noexcept;
 
@@ -53,7 +55,7 @@ private:
     Words words_;
     std::unique_ptr<Held> held_;  ///< none when it is over
     std::chrono::steady_clock::time_point deadline_;
-    std::optional<Error> failure_;
+    std::exception_ptr failure_;
     bool may_be_repeated_ = false;
     bool is_committing_ = false;
 };

@@ -5,12 +5,13 @@
 #include <mysql.h>
 #include <mysqld_error.h>
 
+#include "store/constraint.hpp"
 #include "store/sql/connection.hpp"
 
 namespace pawl::store::sql::mariadb {
 namespace {
 
-enum class Sort { ordinary, collision, loss };
+enum class Sort { ordinary, collision, constraint, loss };
 
 struct Diagnosis {
     Code code;
@@ -107,6 +108,16 @@ Diagnosis diagnose_users(unsigned code) {
         return {Code::busy, "the transaction took too long: see Options::transaction_limit"};
     switch (code) {
         case ER_DUP_ENTRY:
+        case ER_DUP_ENTRY_WITH_KEY_NAME:
+        case ER_DUP_UNIQUE:
+        case ER_BAD_NULL_ERROR:
+        case ER_CONSTRAINT_FAILED:
+        case ER_NO_REFERENCED_ROW:
+        case ER_NO_REFERENCED_ROW_2:
+        case ER_ROW_IS_REFERENCED:
+        case ER_ROW_IS_REFERENCED_2:
+        case ER_SIGNAL_EXCEPTION:  // of a trigger
+            return {Code::invalid, "the database refused it", Sort::constraint};
         case ER_NO_SUCH_TABLE:
         case ER_BAD_FIELD_ERROR:
             return {Code::invalid, "the database refused it"};
@@ -182,6 +193,8 @@ void fail(const Failure& failure, const Attempt& attempt) {
     switch (diagnosis.sort) {
         case Sort::collision:
             throw Collision{diagnosis.code, message};
+        case Sort::constraint:
+            throw ConstraintViolated{diagnosis.code, message};
         case Sort::loss:
             throw LostConnection{diagnosis.code, message};
         case Sort::ordinary:

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <pawl/error.hpp>
 
+#include "store/constraint.hpp"
 #include "store/sql/connection.hpp"
 #include "store/sql/postgres/postgres_statements.hpp"
 
 namespace pawl::store::sql::postgres {
 namespace {
 
-enum class Sort { error, collision, lost };
+enum class Sort { error, collision, constraint, lost };
 
 struct Diagnosis {
     std::string_view state;  // the code, or the class it begins with
@@ -67,17 +68,19 @@ constexpr Diagnosis diagnoses[] = {
 };
 
 // Of the user's own SQL: what is about a row or a statement is nobody's race and not our tables'.
-constexpr std::string_view users_fault[] = {"23", "22", "42", "0A", "2B", "2F",
-                                            "38", "39", "3F", "54", "P0"};
+constexpr std::string_view users_fault[] = {"22", "42", "0A", "2B", "2F", "38", "39", "3F", "54"};
 
 Diagnosis diagnose(const Failure& failure) {
     const std::string_view state = failure.state;
     if (state.empty())
         return {state, Sort::lost, Code::unavailable, "see to the server and the network"};
     const auto is_of = [&](std::string_view start) { return state.starts_with(start); };
-    // What is checked at the end of a transaction is never ours: a constraint of the user's.
+    // What is checked at the end of a transaction is never ours: a constraint of the user's. A
+    // trigger refuses what it does not like with RAISE.
     const bool deferred = failure.at == commit.text && is_of("23");
-    if (deferred || (failure.users && state != "42501" && std::ranges::any_of(users_fault, is_of)))
+    if (deferred || (failure.users && (is_of("23") || is_of("P0"))))
+        return {state, Sort::constraint, Code::invalid, "the database refused it"};
+    if (failure.users && state != "42501" && std::ranges::any_of(users_fault, is_of))
         return {state, Sort::error, Code::invalid, "the database refused it"};
     if (failure.users && was_out_of_time(failure))
         return {state, Sort::error, Code::busy,
@@ -112,6 +115,8 @@ void throw_failure(const std::string& place, const Failure& failure) {
     switch (diagnosis.sort) {
         case Sort::collision:
             throw Collision{diagnosis.code, message};
+        case Sort::constraint:
+            throw ConstraintViolated{diagnosis.code, message};
         case Sort::lost:
             throw LostConnection{diagnosis.code, message};
         case Sort::error:

@@ -5,6 +5,7 @@
 
 #include <pawl/error.hpp>
 
+#include "store/constraint.hpp"
 #include "store/sql/sqlite/sqlite_statements.hpp"
 
 namespace pawl::store::sql::sqlite {
@@ -105,8 +106,12 @@ void SqliteConnection::fail(int result, const char* statement) const {
     const std::string reason = database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(result);
     std::string_view what{statement};
     while (!what.empty() && (what.front() == ' ' || what.front() == '\n')) what.remove_prefix(1);
-    throw Error{code, fmt::format("SQLite file {}: {} (code {}) at \"{}\": {}", options_.path,
-                                  reason, result, what.substr(0, 60), advice)};
+    const auto message = fmt::format("SQLite file {}: {} (code {}) at \"{}\": {}", options_.path,
+                                     reason, result, what.substr(0, 60), advice);
+    // A value of another type than a STRICT table has is wrong whatever else is there.
+    if ((result & 0xff) == SQLITE_CONSTRAINT && result != SQLITE_CONSTRAINT_DATATYPE)
+        throw ConstraintViolated{code, message};
+    throw Error{code, message};
 }
 
 SqliteConnection::Prepared SqliteConnection::prepare(std::string_view sql, const char** rest) {
