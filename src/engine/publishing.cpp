@@ -12,11 +12,6 @@
 #include "engine/run_writer.hpp"
 
 namespace pawl::inline v0 {
-namespace {
-
-constexpr Duration patience = std::chrono::seconds{30};
-
-}  // namespace
 
 struct BegunTransaction::Impl {
     explicit Impl(std::shared_ptr<engine::Core> from)

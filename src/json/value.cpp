@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <pawl/error.hpp>
 #include <pawl/json/value.hpp>
-#include <vector>
+#include <set>
+#include <string_view>
 
 #include "base/check.hpp"
 #include "json/parsed.hpp"
@@ -33,19 +33,16 @@ std::string describe(Value value) {
     return "?";
 }
 
-// Sorted and not hashed: whoever sends the text may choose keys that collide.
+// A tree and no hash table: the sender of the text may choose keys that collide.
 void refuse_equal_keys(Value value) {
     if (value.type() == Type::array) {
         for (const Value item : value.items()) refuse_equal_keys(item);
     } else if (value.type() == Type::object) {
-        std::vector<Member> members;
+        std::set<std::string_view> keys;
         for (const Member member : value.members()) {
             refuse_equal_keys(member.value);
-            members.push_back(member);
+            if (!keys.insert(member.key).second) member.value.fail("duplicate key");
         }
-        std::ranges::stable_sort(members, {}, &Member::key);
-        const auto twice = std::ranges::adjacent_find(members, {}, &Member::key);
-        if (twice != members.end()) std::next(twice)->value.fail("duplicate key");
     }
 }
 
