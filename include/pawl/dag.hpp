@@ -33,8 +33,8 @@ public:
 
 private:
     struct Node {
-        std::string name;
-        std::vector<std::size_t> before;
+        std::string name{};
+        std::vector<std::size_t> before{};
     };
     std::string circle_among(const std::vector<bool>& done) const;
     std::vector<Node> nodes_;
@@ -118,9 +118,9 @@ public:
 
 private:
     struct Task {
-        std::string name;
-        StepOptions options;
-        std::function<json::Raw(const In&, const Attempt&)> body;
+        std::string name{};
+        StepOptions options{};
+        std::function<json::Raw(const In&, const Attempt&)> body{};
     };
 
     template <class F>

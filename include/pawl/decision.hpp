@@ -18,7 +18,7 @@ namespace pawl::inline v0 {
 /// A rejection on its way into a Decision. Made by `reject`.
 template <class R>
 struct Rejected {
-    R reason;
+    R reason{};
 };
 
 /// The input is refused for this business reason; nothing is written.
@@ -34,8 +34,8 @@ Rejected<R> reject(R reason) {
 /// this alternative.
 template <class E>
 struct Failed {
-    E effect;
-    std::string reason;
+    E effect{};
+    std::string reason{};
     int attempts = 0;
 };
 
@@ -97,9 +97,9 @@ public:
     using Effect = typename detail::EffectChoice<W>::type;
 
     struct Timer {
-        Input input;
-        std::string key;
-        std::optional<Time> at;
+        Input input{};
+        std::string key{};
+        std::optional<Time> at{};
         Duration after{0};
     };
 

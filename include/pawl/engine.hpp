@@ -241,10 +241,10 @@ private:
     struct Impl;
 
     struct Sending {
-        std::string_view type;
-        std::string_view id;  ///< empty: the input's route
-        std::unique_ptr<detail::Asked> input;
-        SendOptions options;
+        std::string_view type{};
+        std::string_view id{};  ///< empty: the input's route
+        std::unique_ptr<detail::Asked> input{};
+        SendOptions options{};
     };
     void add_model(std::string name, std::unique_ptr<detail::Model> model, WorkflowOptions options);
     void add_function(std::string name, std::unique_ptr<detail::FunctionModel> model,

@@ -44,11 +44,11 @@ enum class Marks {
 /// A statement that publishes, for clients that do not give their connection away: run it in your
 /// transaction, once.
 struct SqlText {
-    std::string sql;
+    std::string sql{};
     /// All of them texts, one for each mark, in this order. Without a value: NULL.
-    std::vector<std::optional<std::string>> parameters;
-    Uuid message;  ///< for `Engine::delivered`
-    Wake wake;     ///< after the commit
+    std::vector<std::optional<std::string>> parameters{};
+    Uuid message{};  ///< for `Engine::delivered`
+    Wake wake{};     ///< after the commit
 };
 
 /// A connection of your own client on which a transaction is open. What is published, sent,

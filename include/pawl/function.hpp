@@ -33,10 +33,10 @@ struct FunctionOptions {
 
 /// Of one start.
 struct StartOptions {
-    std::string correlation;
-    std::string conversation;
-    std::string tenant;
-    std::string trace;
+    std::string correlation{};
+    std::string conversation{};
+    std::string tenant{};
+    std::string trace{};
     Duration timeout = std::chrono::seconds{30};
 };
 
@@ -73,48 +73,49 @@ private:
 
 /// One run in a list.
 struct RunSummary {
-    std::string type;
-    std::string id;
+    std::string type{};
+    std::string id{};
     RunStatus status = RunStatus::pending;
     std::int64_t entries = 0;  ///< in its journal
-    std::string tenant;
+    std::string tenant{};
     /// The error of a failed, cancelled, terminated or retrying run.
-    std::string last_error;
+    std::string last_error{};
     /// Attempts begun, of the run or of the step that it retries; 0 while it waits.
     int attempt = 0;
-    std::optional<Time> next_at;  ///< when it resumes by itself; absent: now, on a signal, or never
-    std::string held_by;          ///< the process that executes it, "host:pid"; empty: none does
+    /// When it resumes by itself; absent: now, on a signal, or never.
+    std::optional<Time> next_at{};
+    std::string held_by{};  ///< the process that executes it, "host:pid"; empty: none does
     Time started_at{};
     Time updated_at{};
-    std::optional<Time> finished_at;
+    std::optional<Time> finished_at{};
 };
 
 struct RunQuery {
-    std::string type;
-    std::string id_prefix;
-    std::vector<RunStatus> statuses;  ///< any of these; empty: all
-    std::string tenant;
-    std::optional<Time> started_from;
-    std::optional<Time> started_before;
-    std::string cursor;  ///< `next` of the page before
+    std::string type{};
+    std::string id_prefix{};
+    std::vector<RunStatus> statuses{};  ///< any of these; empty: all
+    std::string tenant{};
+    std::optional<Time> started_from{};
+    std::optional<Time> started_before{};
+    std::string cursor{};  ///< `next` of the page before
     std::size_t limit = 100;
 };
 
 /// On PostgreSQL, two runs that different processes started within a second are in either order.
 struct RunList {
-    std::vector<RunSummary> runs;  ///< oldest first
-    std::string next;              ///< empty: this was the last page
+    std::vector<RunSummary> runs{};  ///< oldest first
+    std::string next{};              ///< empty: this was the last page
 };
 
 /// What the journal knows of one step.
 struct StepSummary {
-    std::string name;
+    std::string name{};
     int call = 0;  ///< which call of the function it was, from 1; 0: it was acquired by name
     int attempts = 0;
     bool finished = false;
-    std::optional<std::string> result;  ///< JSON
-    std::string error;                  ///< of the last attempt that failed
-    std::optional<Time> finished_at;
+    std::optional<std::string> result{};  ///< JSON
+    std::string error{};                  ///< of the last attempt that failed
+    std::optional<Time> finished_at{};
 };
 
 namespace detail {
@@ -126,10 +127,10 @@ public:
         : engine_(&engine), type_(std::move(type)), id_(std::move(id)) {}
 
     struct Start {
-        std::string_view type;
-        std::string_view id;
-        std::string input;  ///< encoded
-        StartOptions options;
+        std::string_view type{};
+        std::string_view id{};
+        std::string input{};  ///< encoded
+        StartOptions options{};
     };
     static RunHandle start(Engine& engine, Start start);
     /// The encoded result. Throws RunFailed.

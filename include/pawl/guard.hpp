@@ -26,17 +26,17 @@ public:
     virtual ~OpenedRun() = default;
 
     struct Opening {
-        std::string_view type;
-        std::string_view id;
-        std::string input;  ///< encoded
-        StartOptions options;
+        std::string_view type{};
+        std::string_view id{};
+        std::string input{};  ///< encoded
+        StartOptions options{};
     };
     static std::shared_ptr<OpenedRun> open(Engine& engine, Opening opening);
 
     struct Acquired {
-        std::string key;
+        std::string key{};
         int attempt = 1;
-        std::optional<std::string> result;  ///< encoded; absent: it is yours to execute
+        std::optional<std::string> result{};  ///< encoded; absent: it is yours to execute
     };
     virtual Acquired acquire(const std::string& step) = 0;
     /// Of a step that was acquired and has no result.

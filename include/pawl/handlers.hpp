@@ -10,7 +10,7 @@ namespace pawl::inline v0 {
 /// A handler with its own policy. Made by `with`.
 template <class F>
 struct WithPolicy {
-    Policy policy;
+    Policy policy{};
     F call;
 };
 

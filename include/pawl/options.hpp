@@ -19,7 +19,7 @@ struct TestHooks {
     /// Replaces the clock by which the store decides what is due.
     const Clock* store_clock = nullptr;
     /// Called at every named point between two writes: a crash test ends the process there.
-    std::function<void(std::string_view point)> at_point;
+    std::function<void(std::string_view point)> at_point{};
     /// A seed for every random choice of the engine; 0 takes the system's.
     unsigned long long seed = 0;
 };
@@ -28,9 +28,9 @@ struct Options {
     /// Threads that run effect handlers. Ignored with an executor.
     int workers = 16;
     /// Takes each handler call, to run it on a pool or loop of your own. It must run every task.
-    std::function<void(Task)> executor;
+    std::function<void(Task)> executor{};
     /// Called with every line of log, from any thread. Without it pawl prints nothing.
-    std::function<void(const LogRecord&)> log;
+    std::function<void(const LogRecord&)> log{};
     /// The process's own clock. Its `now` is only the time part of ids: what is due is decided by
     /// the store's clock. Its `elapsed` measures leases and timeouts.
     const Clock* clock = nullptr;
@@ -66,21 +66,21 @@ struct Options {
     /// dead messages that nothing is to be done about any more.
     Duration ending_retention = std::chrono::hours{24 * 7};
     /// How long dead letters are kept. Without a value: until they are retried or discarded.
-    std::optional<Duration> dead_letter_retention;
+    std::optional<Duration> dead_letter_retention{};
     /// How long finished instances are kept, with their journals; longer while an effect or a dead
     /// letter of theirs is left. Their ids are then free again. Without a value: for ever.
-    std::optional<Duration> finished_retention;
+    std::optional<Duration> finished_retention{};
     /// How long the destructor waits for handlers that are running.
     Duration stop_deadline = std::chrono::seconds{30};
-    TestHooks test;
+    TestHooks test{};
 };
 
 /// Of one workflow type.
 struct WorkflowOptions {
     /// For timers; effects have the policy of their handler (`pawl::with`).
-    Policy timers = {};
+    Policy timers{};
     /// For effects whose handler has no policy of its own.
-    Policy effects = {};
+    Policy effects{};
     /// A snapshot is written after this many events.
     int snapshot_every = 100;
 };
@@ -88,11 +88,11 @@ struct WorkflowOptions {
 /// Of one input.
 struct SendOptions {
     /// Applied at most once per instance, also after a restart. Empty: a resend is a new input.
-    std::string input_id;
-    std::string correlation;  ///< empty: the id of the first event
-    std::string conversation;
-    std::string tenant;
-    std::string trace;  ///< W3C traceparent
+    std::string input_id{};
+    std::string correlation{};  ///< empty: the id of the first event
+    std::string conversation{};
+    std::string tenant{};
+    std::string trace{};  ///< W3C traceparent
     Duration timeout = std::chrono::seconds{30};
     /// Of an input that is JSON (`Engine::send`): fields that its type does not have are ignored,
     /// instead of refused. Has no meaning for typed inputs.

@@ -19,33 +19,33 @@ inline constexpr Duration once_window = std::chrono::hours{24 * 7};
 struct PublishOptions {
     /// A message that was committed before another with the same key was published is delivered
     /// first. Messages of overlapping transactions come in either order.
-    std::string key;
+    std::string key{};
     /// The partition itself, instead of a key. Without either, messages are spread.
-    std::optional<int> partition;
+    std::optional<int> partition{};
     /// Not before this, by the store's clock.
-    std::optional<Time> deliver_after;
+    std::optional<Time> deliver_after{};
     /// Deduplication: while `once_for` lasts, a channel takes one message with this, and drops the
     /// others. What is dropped counts as delivered.
-    std::string once;
+    std::string once{};
     Duration once_for = once_window;
-    std::string type;  ///< empty: the name of the value's type
-    std::string recipient;
-    std::string schema;  ///< a URL that says what the payload looks like
-    std::string correlation;
-    std::string conversation;
-    std::string tenant;
-    std::string trace;  ///< W3C traceparent
+    std::string type{};  ///< empty: the name of the value's type
+    std::string recipient{};
+    std::string schema{};  ///< a URL that says what the payload looks like
+    std::string correlation{};
+    std::string conversation{};
+    std::string tenant{};
+    std::string trace{};  ///< W3C traceparent
 };
 
 /// What a handler is told about a message. `key` is the idempotency key, the same at every attempt;
 /// `type` the message's, and `id` its key as it was published.
 struct Received : Delivery {
-    std::string channel;
+    std::string channel{};
     int partition = 0;
     std::int64_t sequence = 0;  ///< in its partition: 1, 2, 3, ...
-    Uuid message;               ///< what `publish` returned
-    std::string recipient;
-    std::string schema;
+    Uuid message{};             ///< what `publish` returned
+    std::string recipient{};
+    std::string schema{};
 };
 
 /// What becomes of the first message of a partition when its attempts are used up.
@@ -68,7 +68,7 @@ struct SubscribeOptions {
     std::size_t batch_bytes = 1024 * 1024;
     /// Its `at_once` has no meaning here and must be 0: a partition is delivered by one handler at
     /// a time.
-    Policy policy;
+    Policy policy{};
     /// How long a handler may go on after it was asked to stop (Policy::deadline). Then others
     /// deliver its partition.
     Duration grace = std::chrono::seconds{30};
@@ -103,7 +103,7 @@ struct PartitionDepth {
     std::int64_t waiting = 0;   ///< messages that are not done
     Duration lag{0};            ///< of the oldest of them, since it was due
     int attempts = 0;           ///< begun at the next one
-    std::optional<std::string> error;
+    std::optional<std::string> error{};
     bool stopped = false;  ///< see Poison
 };
 
@@ -136,31 +136,31 @@ enum class DeadMessageStatus { pending, reprocessing, resolved, discarded, rejec
 /// A message that was not delivered.
 struct DeadMessage {
     std::int64_t number = 0;  ///< by which it is named
-    Uuid message;
-    std::string channel;
+    Uuid message{};
+    std::string channel{};
     int partition = 0;
     std::int64_t sequence = 0;
-    std::string key;
-    std::string type;
-    std::string payload;  ///< JSON
+    std::string key{};
+    std::string type{};
+    std::string payload{};  ///< JSON
     int attempts = 0;
-    std::string reason;
+    std::string reason{};
     Time published_at{};
     Time died_at{};
     DeadMessageStatus status = DeadMessageStatus::pending;
-    std::optional<Time> until;  ///< while it is reprocessed
+    std::optional<Time> until{};  ///< while it is reprocessed
 };
 
 /// Which dead messages. Empty fields do not filter.
 struct DeadMessageQuery {
-    std::string channel;
-    std::optional<int> partition;
-    std::string type;
-    std::string reason;  ///< a part of it
-    std::optional<Time> died_from;
-    std::optional<Time> died_before;
-    std::optional<DeadMessageStatus> status;
-    std::vector<std::int64_t> messages;  ///< their numbers
+    std::string channel{};
+    std::optional<int> partition{};
+    std::string type{};
+    std::string reason{};  ///< a part of it
+    std::optional<Time> died_from{};
+    std::optional<Time> died_before{};
+    std::optional<DeadMessageStatus> status{};
+    std::vector<std::int64_t> messages{};  ///< their numbers
     std::int64_t after = 0;
     std::size_t limit = 100;
 };

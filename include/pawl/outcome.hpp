@@ -15,7 +15,7 @@ struct OutcomeRecord {
     bool duplicate = false;
     std::int64_t events = 0;
     std::int64_t version = 0;
-    std::string reason;
+    std::string reason{};
 
     bool accepted() const { return kind == Kind::accepted; }
     bool rejected() const { return kind == Kind::rejected; }

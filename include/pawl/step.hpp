@@ -35,12 +35,12 @@ PAWL_API void check_options(std::string_view step, const StepOptions& options);
 
 /// One attempt at a step. At least once: hand `key` to whatever must not happen twice.
 struct PAWL_API Attempt {
-    std::string key;  ///< the same at every attempt of this step, on every machine
+    std::string key{};  ///< the same at every attempt of this step, on every machine
     int number = 1;
-    std::optional<Time> deadline;
+    std::optional<Time> deadline{};
     /// Requested at the deadline, when the heart stands still, when another branch of an `any` was
     /// first, or when a stop of the engine is urgent.
-    std::stop_token stop;
+    std::stop_token stop{};
     /// Says that it is alive, for `StepOptions::heartbeat`.
     void beat() const;
 

@@ -25,10 +25,10 @@ struct PAWL_API Uuid {
 
 /// What names one delivery of one step of one process to one recipient.
 struct IdempotencyParts {
-    std::string_view process;
-    std::string_view step;
-    std::string_view recipient;
-    std::string_view version;
+    std::string_view process{};
+    std::string_view step{};
+    std::string_view recipient{};
+    std::string_view version{};
 };
 
 /// The same parts give the same UUIDv5 on every machine, so that a receiver can drop a repetition.

@@ -216,6 +216,43 @@ def headers(tree):
             yield file.path, 1, "no #pragma once"
 
 
+STRUCT = re.compile(r"\bstruct\s[^;(){}]*\{")
+ACCESS = re.compile(r"\b(public|protected|private):(?!:)")
+TEMPLATE_PARAMETER = re.compile(r"\b(?:class|typename)(?:\.\.\.)?\s+(\w+)\s*[,>=]")
+BARE_FIELD = re.compile(r"(?:^|[;{}])\s*(?P<type>[^;{}=]*[\w>*&])\s+(?P<name>\w+)(?=;)")
+NO_FIELD = re.compile(r"\b(?:using|typedef|friend|static|struct|class|enum|return)\b|&$|\(")
+# A json::Value stands in a document: there is none without one.
+WITHOUT_DEFAULT = {"Value"}
+
+
+def defaults(tree):
+    """Each field of a public struct has an initializer: else -Wextra warns where it is left out."""
+    for file in tree.files(".hpp", under=["include"]):
+        exempt = WITHOUT_DEFAULT | set(TEMPLATE_PARAMETER.findall(file.code))
+        for struct in STRUCT.finditer(file.code):
+            body = own_text(file.code, struct.end())
+            for field in BARE_FIELD.finditer(body):
+                kind = field["type"].removeprefix("const ")
+                if NO_FIELD.search(re.sub(r"<.*>", "", kind, flags=re.DOTALL)) or kind in exempt:
+                    continue
+                if not field["name"].endswith("_"):  # private: not an aggregate
+                    yield file.path, file.line_at(struct.end() + field.start("name")), (
+                        f"{field['name']} has no initializer: write {field['name']}{{}}"
+                    )
+
+
+def own_text(code, begin):
+    """The text from behind a `{` to its `}`, with what stands in braces inside blanked."""
+    depth, text = 0, []
+    for char in ACCESS.sub(lambda m: " " * len(m[0]), code[begin:]):
+        if char == "}" and depth == 0:
+            break
+        depth -= char == "}"
+        text.append(char if depth == 0 or char == "\n" else " ")
+        depth += char == "{"
+    return "".join(text)
+
+
 SLEEP = re.compile(
     r"(?<!ctx\.)\b(?:sleep_(?:for|until)|(?:u|nano)sleep)\b|(?<!\w)::sleep\(|\btime\.sleep\b"
 )
@@ -232,5 +269,6 @@ def sleep(tree):
 
 
 RULES = (
-    layers, third_party, public_headers, size, built, sql, names, finished, seams, headers, sleep,
+    layers, third_party, public_headers, size, built, sql, names, finished, seams, headers,
+    defaults, sleep,
 )

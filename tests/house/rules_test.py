@@ -21,6 +21,11 @@ GOOD = {
     "  store/sql/statements.cpp store/sql/sqlite/connection.cpp)\n",
     "include/pawl/a.hpp": HEADER + "#include <pawl/b.hpp>\n#include <vector>\n",
     "include/pawl/b.hpp": "/// A sentence that needs\n/// two lines.\n#pragma once\n",
+    "include/pawl/c.hpp": HEADER + "template <class F>\nstruct With : Other<F> {\n    F call;\n"
+    "    explicit With(int a) : b(a) { int c; }\n    void beat() const;\n    using Out = int;\n"
+    "    struct Part {\n        std::string text{};  // a b;\n    };\n    int b = 1;\n"
+    "    friend class Fields;\n    static const With object;\n\nprivate:\n    int seen_;\n};\n"
+    "class Reader {\n    int at;\n};\n",
     "src/base/a.cpp": f'// "base/a.hpp" used std::thread, INSERT INTO and {NAP}\nint a = 1\'000;\n',
     "src/json/json.cpp": "#include <simdjson.h>\n",
     "src/store/a_test.cpp": '#include "house/sample.hpp"\nauto q = "SELECT 1";\n',
@@ -77,6 +82,12 @@ BAD = (
     ("headers", "src/store/a.hpp", 1, "#pragma once\n"),
     ("headers", "src/store/a.hpp", 1, "/// No full stop\n#pragma once\n"),
     ("headers", "src/store/a.hpp", 1, "/// A sample.\n"),
+    ("defaults", "include/pawl/a.hpp", 3, HEADER + "struct A { int a; };\n"),
+    ("defaults", "include/pawl/a.hpp", 4, HEADER + "struct A {\nconst B* b;\n};\n"),
+    ("defaults", "include/pawl/a.hpp", 4, HEADER + "struct A {\nint a = 1; B b; };\n"),
+    ("defaults", "include/pawl/a.hpp", 5, HEADER + "class A {\nstruct B {\nC<D()> c;\n};\n};\n"),
+    ("defaults", "include/pawl/a.hpp", 5, HEADER + "struct A : B {\nA() {}\nstd::string a;\n};\n"),
+    ("defaults", "include/pawl/a.hpp", 5, HEADER + "struct A {\npublic:\nB b;\n};\n"),
     ("sleep", "tests/a.hpp", 3, HEADER + f"void f() {{ std::this_thread::{NAP}(1s); }}\n"),
 )
 

@@ -26,19 +26,19 @@ namespace pawl::inline v0::detail {
 struct Branch {
     enum class Kind : std::uint8_t { step, sleep, wait, call };
     Kind kind = Kind::step;
-    std::string name;  ///< of the step or signal; of the child's type
-    StepOptions options;
+    std::string name{};  ///< of the step or signal; of the child's type
+    StepOptions options{};
     /// Of a step: its encoded result. Called on any thread, once for each attempt.
-    std::function<std::string(const Attempt&)> body;
+    std::function<std::string(const Attempt&)> body{};
     bool wants_attempt = true;  ///< false: the body never looks at it
     /// Of a step whose record is committed with the body's own SQL: instead of `body`, called on
     /// the function's thread, and not beside others.
-    std::function<std::string(Transaction&, const Attempt&)> transaction;
-    Duration length{0};               ///< of a sleep
-    std::optional<Time> until;        ///< of a sleep, instead
-    std::optional<Duration> timeout;  ///< of a wait
-    std::string child;                ///< id of the child
-    std::string input;                ///< of the child, encoded
+    std::function<std::string(Transaction&, const Attempt&)> transaction{};
+    Duration length{0};                 ///< of a sleep
+    std::optional<Time> until{};        ///< of a sleep, instead
+    std::optional<Duration> timeout{};  ///< of a wait
+    std::string child{};                ///< id of the child
+    std::string input{};                ///< of the child, encoded
 };
 
 inline Branch branch(Branch::Kind kind, std::string_view name) {
@@ -52,13 +52,13 @@ inline Branch branch(Branch::Kind kind, std::string_view name) {
 struct BranchEnd {
     bool ended = false;  ///< else `any` was done without it
     bool timed_out = false;
-    std::string bytes;         ///< the encoded result; empty for a sleep
-    std::string signal;        ///< of a wait: its name
-    std::exception_ptr error;  ///< StepFailed, ChildFailed
+    std::string bytes{};         ///< the encoded result; empty for a sleep
+    std::string signal{};        ///< of a wait: its name
+    std::exception_ptr error{};  ///< StepFailed, ChildFailed
 };
 
 struct Gathered {
-    std::vector<BranchEnd> ends;
+    std::vector<BranchEnd> ends{};
     std::size_t first = 0;  ///< of `any`: which one won
 };
 

@@ -16,26 +16,26 @@ namespace pawl::inline v0::detail {
 
 /// A value on the wire and its tag.
 struct Encoded {
-    std::string name;
-    std::string bytes;
+    std::string name{};
+    std::string bytes{};
 };
 
 /// A decision on the wire.
 struct Draft {
     struct Timer {
-        Encoded input;
-        std::string key;
-        std::optional<Time> at;
+        Encoded input{};
+        std::string key{};
+        std::optional<Time> at{};
         Duration after{0};
     };
     bool rejected = false;
-    std::string rejection;  ///< a text, or the JSON of the workflow's own Rejection
-    std::vector<Encoded> events;
-    std::vector<Encoded> effects;
-    std::vector<Timer> timers;
-    std::vector<std::string> cancels;
-    std::vector<OutgoingMessage> messages;
-    std::vector<Listening> listenings;
+    std::string rejection{};  ///< a text, or the JSON of the workflow's own Rejection
+    std::vector<Encoded> events{};
+    std::vector<Encoded> effects{};
+    std::vector<Timer> timers{};
+    std::vector<std::string> cancels{};
+    std::vector<OutgoingMessage> messages{};
+    std::vector<Listening> listenings{};
     bool finished = false;  ///< after these events
 };
 
@@ -60,8 +60,8 @@ public:
 
 /// How one effect of a workflow is performed.
 struct Performer {
-    std::string name;
-    std::optional<Policy> policy;  ///< of the handler itself
+    std::string name{};
+    std::optional<Policy> policy{};  ///< of the handler itself
 };
 
 /// One workflow type, without its C++ types. Immutable and thread-safe once made.

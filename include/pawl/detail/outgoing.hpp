@@ -25,9 +25,9 @@ class Function;
 namespace pawl::inline v0::detail {
 
 struct OutgoingMessage {
-    std::string channel;
-    std::string payload;
-    PublishOptions options;  ///< `type` is set
+    std::string channel{};
+    std::string payload{};
+    PublishOptions options{};  ///< `type` is set
 };
 
 /// The name of its type on the wire; of a variant, that of what it holds.
@@ -63,17 +63,17 @@ std::vector<OutgoingMessage> outgoing_messages(std::string_view channel,
 
 /// An input for a workflow, or the start of a run.
 struct OutgoingInput {
-    std::string type;
-    std::string id;
-    std::optional<std::string> tag;  ///< instead of an id: for those who listen to it
-    std::string input;               ///< encoded
+    std::string type{};
+    std::string id{};
+    std::optional<std::string> tag{};  ///< instead of an id: for those who listen to it
+    std::string input{};               ///< encoded
     bool starts = false;
-    SendOptions options;
+    SendOptions options{};
 };
 
 /// That an instance listens to a tag from now on, or no longer.
 struct Listening {
-    std::string tag;
+    std::string tag{};
     bool listens = true;
 };
 

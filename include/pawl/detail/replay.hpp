@@ -11,7 +11,7 @@ namespace pawl::inline v0::detail {
 
 struct Replayed {
     int runs = 0;
-    std::vector<std::string> mismatches;
+    std::vector<std::string> mismatches{};
 };
 
 /// `lines` as Run::export_journal writes them, of any number of runs. Throws Error (codec).

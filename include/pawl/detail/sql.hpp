@@ -14,7 +14,7 @@ namespace pawl::inline v0::detail {
 
 /// A number that is exact and perhaps larger than a std::int64_t: its digits.
 struct SqlDecimal {
-    std::string digits;
+    std::string digits{};
     friend bool operator==(const SqlDecimal&, const SqlDecimal&) = default;
 };
 
@@ -23,16 +23,16 @@ using SqlValue = std::variant<std::monostate, bool, std::int64_t, double, SqlDec
                               std::vector<std::byte>, Time>;
 
 struct SqlResult {
-    std::int64_t changed = 0;          ///< rows that it inserted, updated or deleted
-    std::vector<std::string> columns;  ///< their names; none if it returns no rows
-    std::vector<SqlValue> values;      ///< row after row
+    std::int64_t changed = 0;            ///< rows that it inserted, updated or deleted
+    std::vector<std::string> columns{};  ///< their names; none if it returns no rows
+    std::vector<SqlValue> values{};      ///< row after row
 };
 
 /// What must not happen twice.
 struct OnceKey {
-    std::string scope;
-    std::string id;
-    Uuid token;  ///< of whoever asks
+    std::string scope{};
+    std::string id{};
+    Uuid token{};  ///< of whoever asks
 };
 
 /// A transaction that is open.

@@ -76,10 +76,10 @@ SqlValue sql_argument(const T& value) {
 
 /// Which column of which statement is read, for messages.
 struct SqlColumn {
-    std::string_view sql;
+    std::string_view sql{};
     std::size_t number = 0;  ///< from 1
-    std::string_view name;
-    std::string_view field;  ///< empty: the row is this one value
+    std::string_view name{};
+    std::string_view field{};  ///< empty: the row is this one value
 };
 
 struct SqlLimits {

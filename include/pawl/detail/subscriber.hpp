@@ -18,8 +18,8 @@ namespace detail {
 
 /// A message in the hands of a handler.
 struct Arrived {
-    Received received;
-    std::string payload;
+    Received received{};
+    std::string payload{};
 };
 
 /// What can't be read now can't be read later.
@@ -35,16 +35,16 @@ T decoded(std::string_view payload) {
 /// A message that is never delivered again.
 struct Buried {
     std::size_t at = 0;
-    std::string reason;
+    std::string reason{};
     bool rejected = false;  ///< an input that its instance took and refused
 };
 
 /// The messages that a handler of batches works through, and its word on them.
 struct Arrivals {
-    std::span<const Arrived> all;
+    std::span<const Arrived> all{};
     std::size_t taken = 0;  ///< by `next`
     std::size_t done = 0;   ///< acknowledged or buried
-    std::vector<Buried> buried;
+    std::vector<Buried> buried{};
     std::function<bool()> is_held = [] { return true; };  ///< whether the partition is still ours
     bool granted = false;                                 ///< `remaining` has promised the next one
 

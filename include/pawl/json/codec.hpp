@@ -26,7 +26,7 @@ struct Codec;
 /// One JSON value as text, embedded and extracted unchanged, to the last blank inside it. Writing
 /// anything but one valid JSON value is an error, so an empty Raw can't be written.
 struct Raw {
-    std::string text;
+    std::string text{};
     friend bool operator==(const Raw&, const Raw&) = default;
 };
 

@@ -23,8 +23,8 @@ namespace detail {
 
 /// Names that a text could have been, for a message.
 struct Known {
-    const std::string_view* names;
-    std::size_t count;
+    const std::string_view* names = nullptr;
+    std::size_t count = 0;
 };
 
 PAWL_API std::int64_t read_integer(Value v, Limits limits);

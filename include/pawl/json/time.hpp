@@ -11,8 +11,8 @@
 namespace pawl::inline v0::json::detail {
 
 struct Limits {
-    std::int64_t lowest;
-    std::int64_t highest;
+    std::int64_t lowest = 0;
+    std::int64_t highest = 0;
 };
 
 template <class T>

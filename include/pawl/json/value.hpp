@@ -105,7 +105,7 @@ private:
 };
 
 struct Member {
-    std::string_view key;
+    std::string_view key{};
     Value value;
 };
 

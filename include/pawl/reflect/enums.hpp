@@ -18,8 +18,8 @@ inline constexpr int highest_enumerator = 255;
 
 template <class E>
 struct Enumerator {
-    E value;
-    std::string_view name;
+    E value{};
+    std::string_view name{};
 };
 
 namespace detail {

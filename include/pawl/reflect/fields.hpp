@@ -100,7 +100,7 @@ struct Phantom {
 
 template <class T>
 struct Address {
-    const T* of;
+    const T* of = nullptr;
 };
 template <class T>
 Address(const T*) -> Address<T>;
