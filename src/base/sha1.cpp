@@ -10,13 +10,14 @@ using State = std::array<std::uint32_t, 5>;
 
 void mix_block(State& h, const std::uint8_t* block) {
     std::array<std::uint32_t, 80> w{};
-    for (int i = 0; i < 16; ++i)
+    for (std::size_t i = 0; i < 16; ++i)
         w[i] = std::uint32_t{block[4 * i]} << 24 | std::uint32_t{block[4 * i + 1]} << 16 |
                std::uint32_t{block[4 * i + 2]} << 8 | block[4 * i + 3];
-    for (int i = 16; i < 80; ++i) w[i] = std::rotl(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+    for (std::size_t i = 16; i < 80; ++i)
+        w[i] = std::rotl(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 
     auto [a, b, c, d, e] = h;
-    for (int i = 0; i < 80; ++i) {
+    for (std::size_t i = 0; i < 80; ++i) {
         std::uint32_t f = b ^ c ^ d;
         std::uint32_t k = i < 40 ? 0x6ed9eba1 : 0xca62c1d6;
         if (i < 20) {
@@ -49,7 +50,7 @@ std::array<std::uint8_t, 20> sha1(std::string_view text) {
         mix_block(h, reinterpret_cast<const std::uint8_t*>(padded.data()) + at);
 
     std::array<std::uint8_t, 20> digest{};
-    for (int i = 0; i < 20; ++i)
+    for (std::size_t i = 0; i < 20; ++i)
         digest[i] = static_cast<std::uint8_t>(h[i / 4] >> (24 - 8 * (i % 4)));
     return digest;
 }

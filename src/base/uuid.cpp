@@ -74,7 +74,7 @@ Uuid uuid7(Time now, Random& random) {
     const std::uint64_t a = random.next();
     const std::uint64_t b = random.next();
     Uuid id;
-    for (int i = 0; i < 6; ++i) id.bytes[i] = static_cast<std::uint8_t>(ms >> (40 - 8 * i));
+    for (std::size_t i = 0; i < 6; ++i) id.bytes[i] = static_cast<std::uint8_t>(ms >> (40 - 8 * i));
     id.bytes[6] = static_cast<std::uint8_t>(0x70 | (a >> 8 & 0x0f));
     id.bytes[7] = static_cast<std::uint8_t>(a);
     std::memcpy(&id.bytes[8], &b, sizeof b);

@@ -29,10 +29,7 @@ public:
     /// Whether `finish` may be called on the committing thread: it is quick and no user's code.
     virtual bool finishes_quickly(bool failed) const = 0;
     /// True if whoever waits for this request goes on deciding for its instance.
-    virtual bool hand_over(const std::shared_ptr<CachedInstance>& instance) {
-        (void)instance;
-        return false;
-    }
+    virtual bool hand_over(const std::shared_ptr<CachedInstance>&) { return false; }
     /// Whether it is decided again for ever: the result of an effect must not be lost to a race.
     virtual bool never_gives_up() const { return false; }
 

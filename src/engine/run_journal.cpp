@@ -17,7 +17,6 @@ Record decoded(const store::Event& event) {
 }  // namespace
 
 const char* name(RecordedCall::Kind kind) {
-    using Kind = RecordedCall::Kind;
     switch (kind) {
         case Kind::none:
             return "nothing";

@@ -20,8 +20,8 @@ constexpr std::size_t mail_portion = 2000;
 /// Gives its Commit back, to be sent again or taken apart where the thread that waits has time.
 class AwaitedJob final : public Job {
 public:
-    AwaitedJob(Awaited& awaited, store::Commit& commit) : awaited_(awaited), from_(commit) {
-        this->commit = std::move(commit);
+    AwaitedJob(Awaited& awaited, store::Commit& from) : awaited_(awaited), from_(from) {
+        commit = std::move(from);
         is_awaited = true;
     }
     void settled(Owned, store::Answer answer, std::vector<Owned>&) override {

@@ -13,11 +13,11 @@ void WaitingRequest::finish(std::unique_ptr<Request>, OutcomeRecord outcome,
     waiter_->changed.set();
 }
 
-bool WaitingRequest::hand_over(const std::shared_ptr<CachedInstance>& instance) {
+bool WaitingRequest::hand_over(const std::shared_ptr<CachedInstance>& cached) {
     {
         const std::lock_guard lock{waiter_->mutex};
         if (waiter_->gone) return false;
-        waiter_->handed_over = instance;
+        waiter_->handed_over = cached;
     }
     waiter_->changed.set();
     return true;

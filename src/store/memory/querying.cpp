@@ -15,7 +15,8 @@ const Instance* find(const State& state, const InstanceName& name) {
 }
 
 const StoredEvent& event_at(const State& state, const Instance& instance, Version sequence) {
-    return state.journal[instance.positions[sequence - 1] - 1];
+    const auto position = instance.positions[static_cast<std::size_t>(sequence - 1)];
+    return state.journal[static_cast<std::size_t>(position - 1)];
 }
 
 // A cursor is how many rows were seen, in digits. Nothing is ever removed from in front of it.

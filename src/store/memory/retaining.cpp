@@ -65,7 +65,8 @@ bool has_work(const State& state, const InstanceName& name) {
 // What cursors count stays in its place, empty.
 void remove_instance(State& state, std::size_t number) {
     const auto at = state.instances.find(state.by_creation[number]);
-    for (const auto position : at->second.positions) state.journal[position - 1] = {};
+    for (const auto position : at->second.positions)
+        state.journal[static_cast<std::size_t>(position - 1)] = {};
     std::erase_if(state.endings,
                   [&](const auto& ending) { return ending.second.instance == at->first; });
     state.instances.erase(at);

@@ -257,7 +257,7 @@ std::vector<std::optional<Time>> Delivering::look(std::span<const Partition> par
     see_moment();
     const Duration begun = MessageMarks::uptime();
     std::vector<Search> searches;
-    auto due = in_read(database_, [&](Connection& connection) {
+    auto found = in_read(database_, [&](Connection& connection) {
         std::vector<std::optional<Time>> due(partitions.size());
         searches.clear();
         searches.reserve(partitions.size());
@@ -283,7 +283,7 @@ std::vector<std::optional<Time>> Delivering::look(std::span<const Partition> par
         return due;
     });
     leave_marks(marks_, searches, begun);
-    return due;
+    return found;
 }
 
 std::vector<Delivering::Search> Delivering::searches(std::span<const Advance> all,
@@ -303,7 +303,7 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
     see_moment();
     const Duration begun = MessageMarks::uptime();
     std::vector<Search> searches;
-    auto answers = in_write(database_, Purpose::group, [&](Connection& connection) {
+    auto advanced = in_write(database_, Purpose::group, [&](Connection& connection) {
         const Time now = database_.now();
         std::vector<Advanced> answers(all.size());
         std::vector<Ref> refs;
@@ -329,7 +329,7 @@ std::vector<Advanced> Delivering::advance(std::span<const Advance> all) {
         return answers;
     });
     if (sql_.messages.marks) leave_marks(marks_, searches, begun);
-    return answers;
+    return advanced;
 }
 
 void Delivering::fetch(Connection& connection, std::span<const Advance> all,
@@ -396,7 +396,7 @@ std::vector<PartitionDepth> Delivering::depths(const std::string& channel) {
     see_moment();
     const Duration begun = MessageMarks::uptime();
     std::vector<Search> searches;
-    auto depths = in_read(database_, [&](Connection& connection) {
+    auto found = in_read(database_, [&](Connection& connection) {
         std::vector<PartitionDepth> depths;
         searches.clear();
         const auto ref = find(connection, channel);
@@ -432,7 +432,7 @@ std::vector<PartitionDepth> Delivering::depths(const std::string& channel) {
         return depths;
     });
     leave_marks(marks_, searches, begun);
-    return depths;
+    return found;
 }
 
 std::vector<Delivering::Search> Delivering::waiting(

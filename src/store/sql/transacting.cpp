@@ -23,7 +23,7 @@ bool Tries::again() {
     if (++collisions_ > most_collisions) return false;
     // Whoever it collided with needs a moment to end; two that collide must not stay in step.
     const auto spread = reinterpret_cast<std::uintptr_t>(this) / 64 % 7;
-    const auto longest = 1 << (collisions_ < 6 ? collisions_ : 6);
+    const auto longest = std::uintptr_t{1} << (collisions_ < 6 ? collisions_ : 6);
     std::this_thread::sleep_for(std::chrono::microseconds{200 * longest + 100 * spread});
     return true;
 }

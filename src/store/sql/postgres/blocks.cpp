@@ -40,7 +40,7 @@ std::int64_t Blocks::next(PostgresConnection& connection, Number sort) {
     const std::lock_guard lock{block.mutex};
     if (first < block.next && block.taken > now) return first;
     block.next = first + 1;
-    block.end = first + postgres::block;
+    block.end = first + block_size;
     block.taken = std::chrono::steady_clock::now();
     return first;
 }

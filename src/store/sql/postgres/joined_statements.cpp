@@ -55,11 +55,11 @@ bool can_join(std::string_view statement) {
     return std::ranges::find(all, statement) != std::end(all);
 }
 
-std::string join_statements(std::span<const std::string_view> statements) {
+std::string join_statements(std::span<const std::string_view> texts) {
     std::string with, condition;
     std::size_t offset = 0;
-    for (std::size_t i = 0; i < statements.size(); ++i) {
-        const std::string sql = shifted(trimmed(statements[i]), offset);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        const std::string sql = shifted(trimmed(texts[i]), offset);
         with += with.empty() ? "WITH " : ", ";
         if (!sql.starts_with("WITH ")) {
             with += fmt::format("joined{} AS ({})", i, sql);

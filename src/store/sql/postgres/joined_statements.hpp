@@ -16,6 +16,6 @@ bool can_join(std::string_view statement);
 /// writes. Guards are looked at in their order; the rest is written then, in an order that only the
 /// server knows (it takes the last one first, and promises nothing). The parameters are those of
 /// the statements, one after the other; names in WITH are told apart by whoever writes them.
-std::string join_statements(std::span<const std::string_view> statements);
+std::string join_statements(std::span<const std::string_view> texts);
 
 }  // namespace pawl::store::sql::postgres

@@ -101,9 +101,9 @@ PostgresConnection::Prepared& PostgresConnection::made(Prepared& fresh, const ch
     return fresh;
 }
 
-PostgresConnection::Prepared& PostgresConnection::joined(std::span<Posted> statements) {
+PostgresConnection::Prepared& PostgresConnection::joined(std::span<Posted> all) {
     std::vector<const Prepared*> parts;
-    for (const auto& posted : statements) parts.push_back(posted.prepared);
+    for (const auto& posted : all) parts.push_back(posted.prepared);
     auto& cached = joined_[parts];
     if (!cached.sql.empty()) return cached;
     std::vector<std::string_view> texts;
@@ -281,13 +281,12 @@ void PostgresConnection::send_posted() {
     }
 }
 
-void PostgresConnection::send_joined(std::span<Posted> statements) {
-    auto& first = statements.front();
-    if (statements.size() == 1)
-        return send(*first.prepared, *first.parameters, {.text = first.text});
+void PostgresConnection::send_joined(std::span<Posted> all) {
+    auto& first = all.front();
+    if (all.size() == 1) return send(*first.prepared, *first.parameters, {.text = first.text});
     parameters_.clear();
-    for (const auto& posted : statements) parameters_.append(*posted.parameters);
-    send(joined(statements), parameters_, {.text = first.text});
+    for (const auto& posted : all) parameters_.append(*posted.parameters);
+    send(joined(all), parameters_, {.text = first.text});
 }
 
 // Goes with the first statement, so that it costs no round trip of its own.

@@ -18,12 +18,12 @@
 namespace pawl::store::sql::postgres {
 
 struct ConnectionOptions {
-    LinkOptions link;
+    LinkOptions link{};
     std::string schema = "pawl";
     bool users = false;   ///< for SQL of the user's own: the server's settings stay as they are
     bool pooler = false;  ///< statements are not kept, settings are made anew for each transaction
     bool lent = false;    ///< a connection of somebody else's, with a transaction open on it
-    base::AtPoint at_point;  ///< for crash tests
+    base::AtPoint at_point{};  ///< for crash tests
 };
 
 class PostgresConnection final : public Connection {
@@ -102,9 +102,9 @@ private:
     void send(Statement statement) { send(statement, {}, 1, {}); }
     void send(Prepared& known, const Parameters& parameters, const Awaited& answer);
     Prepared& made(Prepared& fresh, const char* sort, std::string sql);
-    Prepared& joined(std::span<Posted> statements);
+    Prepared& joined(std::span<Posted> all);
     void send_posted();
-    void send_joined(std::span<Posted> statements);
+    void send_joined(std::span<Posted> all);
     void send_settings(bool local);
     /// Long enough for a process that is slow, short enough for those who wait for its locks.
     Duration idle_timeout() const { return options_.link.statement_timeout * 2; }

@@ -387,7 +387,7 @@ inline constexpr Statement clock =
     "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 /// (name of the sequence, how many blocks)
 inline constexpr Statement next_block = "SELECT nextval($1::text::regclass)";
-inline constexpr std::int64_t block = 1024;  // what the sequences of the migrations count by
+inline constexpr std::int64_t block_size = 1024;  // what the sequences of the migrations count by
 
 /// (name of the table): the last position that was given.
 inline constexpr Statement last_position =

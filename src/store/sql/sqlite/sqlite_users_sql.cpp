@@ -67,9 +67,9 @@ SqlValue value_at(sqlite3_stmt* statement, int column) {
 void SqliteConnection::begin_users(Duration limit) {
     begin(Access::write);
     limit_ = std::chrono::steady_clock::now() + limit;
-    const auto is_over = [](void* limit) {
+    const auto is_over = [](void* until) {
         return std::chrono::steady_clock::now() >
-                       *static_cast<const std::chrono::steady_clock::time_point*>(limit)
+                       *static_cast<const std::chrono::steady_clock::time_point*>(until)
                    ? 1
                    : 0;
     };
