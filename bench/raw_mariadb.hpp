@@ -16,8 +16,8 @@ namespace pawl::bench {
 struct MariadbServer {
     static MariadbServer of_environment();
 
-    std::string text;
-    std::string user, password, host;
+    std::string text{};
+    std::string user{}, password{}, host{};
     unsigned port = 0;
 };
 

@@ -57,7 +57,7 @@ class Committer {
 public:
     struct Options {
         std::size_t queue = 0;
-        std::function<void(std::string_view)> at_point;
+        std::function<void(std::string_view)> at_point{};
     };
     Committer(store::Store& store, base::Pool& callbacks, Options options);
 

@@ -104,15 +104,15 @@ private:
     };
     /// How a handler has ended.
     struct Ended {
-        std::size_t done = 0;                ///< messages, from the first on
-        std::vector<detail::Buried> buried;  ///< of those
-        bool failed = false;                 ///< at the one behind them
+        std::size_t done = 0;                  ///< messages, from the first on
+        std::vector<detail::Buried> buried{};  ///< of those
+        bool failed = false;                   ///< at the one behind them
         bool permanent = false;
         bool is_committed = false;  ///< the store knows of those that are done
         bool isolate = false;       ///< which of them failed is not known: one at a time
         bool in_doubt = false;      ///< whether they are done only the store knows
         bool unbegun = false;       ///< it was stopped or lost before: no attempt
-        std::string error;
+        std::string error{};
     };
     struct Held {
         store::Partition partition;

@@ -16,10 +16,10 @@ class InboxSubscriber final : public detail::Subscriber {
 public:
     /// What came of one: nothing, if it was applied.
     struct Fate {
-        std::exception_ptr error;             ///< it is tried again, or buried
-        std::optional<std::string> rejected;  ///< it was refused for this reason
-        bool finished = false;                ///< because nothing is accepted there any more
-        bool unbegun = false;                 ///< it comes again
+        std::exception_ptr error{};             ///< it is tried again, or buried
+        std::optional<std::string> rejected{};  ///< it was refused for this reason
+        bool finished = false;                  ///< because nothing is accepted there any more
+        bool unbegun = false;                   ///< it comes again
     };
     /// Called from any thread.
     using Applied = std::function<void(Fate)>;

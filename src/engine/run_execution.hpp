@@ -67,11 +67,11 @@ public:
         base::Random& random;
         StopTimers& stops;
         RunSurroundings& surroundings;
-        std::function<bool()> is_held;  ///< whether the claim is certainly still ours
+        std::function<bool()> is_held{};  ///< whether the claim is certainly still ours
         Duration transaction_limit{0};
-        OutgoingBuffer::Options outgoing;
-        base::AtPoint at_point;
-        std::stop_token stop;      ///< of the claim: asked when the engine's patience ends
+        OutgoingBuffer::Options outgoing{};
+        base::AtPoint at_point{};
+        std::stop_token stop{};    ///< of the claim: asked when the engine's patience ends
         bool is_lent = false;      ///< the caller who waits for it executes it
         bool replay_only = false;  ///< it ends where the journal does
     };

@@ -25,11 +25,11 @@ struct Parent {
 /// The first entry. Everything random in the run is derived from `seed`.
 struct Started {
     static constexpr auto tag = "pawl.started";
-    json::Raw input;
-    Uuid seed;
+    json::Raw input{};
+    Uuid seed{};
     int version = 1;
-    std::optional<Parent> parent;
-    std::string restarted_from;  ///< id of the run whose first entries these are
+    std::optional<Parent> parent{};
+    std::string restarted_from{};  ///< id of the run whose first entries these are
 };
 
 /// Somebody opened a run whose steps are acquired: it is theirs from here on.
@@ -41,10 +41,10 @@ struct Opened {
 struct Step {
     static constexpr auto tag = "pawl.step";
     int call = 0;  ///< which call of the function, from 1; 0: it was acquired by name
-    std::string name;
+    std::string name{};
     int attempts = 1;
     json::Raw result{"null"};
-    std::optional<std::string> error;
+    std::optional<std::string> error{};
     bool permanent = false;
 };
 
@@ -168,9 +168,9 @@ struct Compensating {
 /// The last entry.
 struct Finished {
     static constexpr auto tag = "pawl.finished";
-    std::string status;  ///< "succeeded", and then it has a result
+    std::string status{};  ///< "succeeded", and then it has a result
     json::Raw result{"null"};
-    std::string error;
+    std::string error{};
 };
 
 }  // namespace pawl::engine::records

@@ -55,15 +55,15 @@ public:
 
     struct Starting {
         const RegisteredFunction* function = nullptr;
-        std::string id;
-        std::string input;  ///< encoded
-        store::Envelope envelope;
-        std::optional<records::Parent> parent;
-        std::vector<store::Event> copied;  ///< entries to begin with, after the first
-        std::string restarted_from;
-        std::optional<Uuid> seed;
+        std::string id{};
+        std::string input{};  ///< encoded
+        store::Envelope envelope{};
+        std::optional<records::Parent> parent{};
+        std::vector<store::Event> copied{};  ///< entries to begin with, after the first
+        std::string restarted_from{};
+        std::optional<Uuid> seed{};
         Duration timeout = std::chrono::seconds{30};  ///< to wait for room in the commit queue
-        std::optional<store::Settlement> claim;       ///< of the run that starts it
+        std::optional<store::Settlement> claim{};     ///< of the run that starts it
     };
     /// True for a new run, false if there is one of this id. Throws Error.
     bool start(Starting starting);

@@ -34,7 +34,7 @@ inline std::int64_t partition_hash(const Message& message) {
 }
 
 struct Partition {
-    std::string channel;
+    std::string channel{};
     std::int32_t index = 0;
     friend auto operator<=>(const Partition&, const Partition&) = default;
 };
@@ -63,8 +63,8 @@ struct OwnedPartition {
 
 /// What a process that delivers a channel has got.
 struct Ownership {
-    std::vector<OwnedPartition> taken;
-    std::vector<std::int32_t> held;  ///< all that the session has, those just taken among them
+    std::vector<OwnedPartition> taken{};
+    std::vector<std::int32_t> held{};  ///< all that the session has, those just taken among them
     std::size_t share = 0;  ///< of this channel's partitions; who holds more gives some back
 };
 
@@ -72,27 +72,27 @@ struct Burial {
     std::int64_t position = 0;
     std::int64_t sequence = 0;
     std::int32_t attempts = 0;
-    std::string reason;
+    std::string reason{};
     bool rejected = false;  ///< nothing is to be done about it
 };
 
 /// What the owner of a partition has done, and what it wants next.
 struct Advance {
-    Partition partition;
+    Partition partition{};
     Fence fence = 0;
-    std::int64_t sequence = 0;       ///< of the last message that is done
-    std::vector<std::int64_t> done;  ///< positions: delivered, or buried
-    std::vector<Burial> buried;      ///< of those
-    std::vector<std::int64_t> left;  ///< positions that have numbers and are not done, in order
-    std::int32_t attempts = 0;       ///< begun at the first that is left
-    std::int32_t losses = 0;         ///< see OwnedPartition
+    std::int64_t sequence = 0;         ///< of the last message that is done
+    std::vector<std::int64_t> done{};  ///< positions: delivered, or buried
+    std::vector<Burial> buried{};      ///< of those
+    std::vector<std::int64_t> left{};  ///< positions that have numbers and are not done, in order
+    std::int32_t attempts = 0;         ///< begun at the first that is left
+    std::int32_t losses = 0;           ///< see OwnedPartition
     std::int32_t losses_alone = 0;
-    Begun begun = Begun::no;           ///< the first that is left or, if none is, that is fetched
-    std::optional<Time> retry_at;      ///< not before this
-    std::optional<std::string> error;  ///< of the last attempt
-    bool stopped = false;              ///< until somebody has it go on
-    bool ripen = false;                ///< those that were for later and are due come, too
-    std::size_t fetch = 0;             ///< so many more get numbers, and count as begun
+    Begun begun = Begun::no;             ///< the first that is left or, if none is, that is fetched
+    std::optional<Time> retry_at{};      ///< not before this
+    std::optional<std::string> error{};  ///< of the last attempt
+    bool stopped = false;                ///< until somebody has it go on
+    bool ripen = false;                  ///< those that were for later and are due come, too
+    std::size_t fetch = 0;               ///< so many more get numbers, and count as begun
     /// No more of them once their payloads have so many bytes.
     std::size_t fetch_bytes = std::numeric_limits<std::size_t>::max();
 };
@@ -104,12 +104,12 @@ struct Advanced {
 
 /// Where a partition stands, for operators.
 struct PartitionDepth {
-    Partition partition;
+    Partition partition{};
     std::int64_t sequence = 0;
     std::int64_t waiting = 0;  ///< messages that are not done, those for later among them
-    std::optional<Time> oldest;
+    std::optional<Time> oldest{};
     std::int32_t attempts = 0;
-    std::optional<std::string> error;
+    std::optional<std::string> error{};
     bool stopped = false;
     SessionId owner = 0;
 };
@@ -134,15 +134,15 @@ struct DeadMessage {
 };
 
 struct DeadMessageFilter {
-    std::string channel;
-    std::optional<std::int32_t> partition;
-    std::string type;
-    std::string reason;  ///< a part of it
-    std::optional<Time> died_from;
-    std::optional<Time> died_before;
-    std::optional<DeadStatus> status;
-    std::vector<std::int64_t> positions;  ///< empty: any
-    std::int64_t after = 0;               ///< paging by position
+    std::string channel{};
+    std::optional<std::int32_t> partition{};
+    std::string type{};
+    std::string reason{};  ///< a part of it
+    std::optional<Time> died_from{};
+    std::optional<Time> died_before{};
+    std::optional<DeadStatus> status{};
+    std::vector<std::int64_t> positions{};  ///< empty: any
+    std::int64_t after = 0;                 ///< paging by position
     std::size_t limit = 100;
 };
 

@@ -16,7 +16,7 @@
 namespace pawl::store {
 
 struct LoadRequest {
-    InstanceName instance;
+    InstanceName instance{};
     std::int32_t snapshot_version =
         0;  ///< use a snapshot of this version of the code, and no other
     bool use_snapshot = true;
@@ -31,18 +31,18 @@ struct Loaded {
 };
 
 struct InstanceFilter {
-    std::string type;
-    std::string id_prefix;
-    std::string tenant;
-    std::optional<bool> finished;
-    std::vector<std::int32_t> statuses;  ///< any of these; empty: all
+    std::string type{};
+    std::string id_prefix{};
+    std::string tenant{};
+    std::optional<bool> finished{};
+    std::vector<std::int32_t> statuses{};  ///< any of these; empty: all
     /// Of instances whose run item is claimed, and of those where it waits because its last claim
     /// failed: any of these instead.
-    std::optional<std::vector<std::int32_t>> statuses_if_claimed;
-    std::optional<std::vector<std::int32_t>> statuses_if_failed;
-    std::optional<Time> created_from;
-    std::optional<Time> created_before;
-    std::string cursor;  ///< from the page before; empty at the first
+    std::optional<std::vector<std::int32_t>> statuses_if_claimed{};
+    std::optional<std::vector<std::int32_t>> statuses_if_failed{};
+    std::optional<Time> created_from{};
+    std::optional<Time> created_before{};
+    std::string cursor{};  ///< from the page before; empty at the first
     std::size_t limit = 100;
 };
 
@@ -64,23 +64,23 @@ struct Followed {
 };
 
 struct ItemFilter {
-    std::optional<ItemKind> kind;
-    std::string type;
-    std::string id;    ///< of the instance; needs `type`
-    std::string name;  ///< tag of the effect or of the timer's input
-    ItemId after = 0;  ///< paging by id
+    std::optional<ItemKind> kind{};
+    std::string type{};
+    std::string id{};    ///< of the instance; needs `type`
+    std::string name{};  ///< tag of the effect or of the timer's input
+    ItemId after = 0;    ///< paging by id
     std::size_t limit = 100;
 };
 
 struct DeadLetterFilter {
-    std::vector<ItemId> items;  ///< empty: any
-    std::optional<ItemKind> kind;
-    std::string type;
-    std::string id;  ///< of the instance; needs `type`
-    std::string name;
-    std::string reason;  ///< a part of it
-    std::optional<Time> died_from;
-    std::optional<Time> died_before;
+    std::vector<ItemId> items{};  ///< empty: any
+    std::optional<ItemKind> kind{};
+    std::string type{};
+    std::string id{};  ///< of the instance; needs `type`
+    std::string name{};
+    std::string reason{};  ///< a part of it
+    std::optional<Time> died_from{};
+    std::optional<Time> died_before{};
     ItemId after = 0;
     std::size_t limit = 100;
 };
@@ -95,12 +95,12 @@ struct LineDepth {
 };
 
 struct ClaimRequest {
-    Claim claim;  ///< the session, and a fresh fence for everything claimed by this call
+    Claim claim{};  ///< the session, and a fresh fence for everything claimed by this call
     struct Interest {
         Line line;
         std::size_t limit = 0;  ///< of this line
     };
-    std::vector<Interest> interests;
+    std::vector<Interest> interests{};
     std::size_t limit = 0;  ///< in all
     /// Items that were lost with a process more than once are offered alone: this asks for one such
     /// item and nothing else. A call without it never returns one.
@@ -108,24 +108,24 @@ struct ClaimRequest {
 };
 
 struct Claimed {
-    std::vector<Item> items;
-    std::optional<Time> next_due;  ///< earliest time at which one of these lines has work again
-    bool lost_ones_wait = false;   ///< there are due items that must be offered alone
+    std::vector<Item> items{};
+    std::optional<Time> next_due{};  ///< earliest time at which one of these lines has work again
+    bool lost_ones_wait = false;     ///< there are due items that must be offered alone
     Time now{};
 };
 
 struct SessionOptions {
     Duration lease{};
-    std::string owner;  ///< host and process, for operators
+    std::string owner{};  ///< host and process, for operators
 };
 
 struct VacuumRequest {
-    std::optional<Duration> input_ids_older_than;
-    std::optional<Duration> endings_older_than;
-    std::optional<Duration> dead_letters_older_than;
+    std::optional<Duration> input_ids_older_than{};
+    std::optional<Duration> endings_older_than{};
+    std::optional<Duration> dead_letters_older_than{};
     /// Instances that finished longer ago, with everything that belongs to them, unless an item or
     /// a dead letter of theirs is left. Their ids are free for new instances.
-    std::optional<Duration> finished_older_than;
+    std::optional<Duration> finished_older_than{};
     std::size_t limit = 1000;  ///< rows of each table in this pass
 };
 

@@ -52,11 +52,11 @@ struct InstanceName {
 /// Empty texts mean "none given". An event without a correlation has its own id as correlation;
 /// an item without one has the id of the event that caused it.
 struct Envelope {
-    std::string correlation;
-    std::string conversation;
-    std::string tenant;
-    std::string trace;  ///< W3C traceparent
-    Uuid causation;     ///< the event that caused this; nil for an input from outside
+    std::string correlation{};
+    std::string conversation{};
+    std::string tenant{};
+    std::string trace{};  ///< W3C traceparent
+    Uuid causation{};     ///< the event that caused this; nil for an input from outside
     friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
@@ -92,10 +92,10 @@ inline constexpr std::int32_t highest_status = 62;
 
 /// What the run item of an instance is doing.
 struct RunItem {
-    std::int32_t attempts = 0;   ///< claims since it was suspended last
-    std::optional<Time> due_at;  ///< absent while it is claimed
-    std::string last_error;      ///< of the last claim that failed
-    std::string owner;           ///< of the session that has claimed it
+    std::int32_t attempts = 0;     ///< claims since it was suspended last
+    std::optional<Time> due_at{};  ///< absent while it is claimed
+    std::string last_error{};      ///< of the last claim that failed
+    std::string owner{};           ///< of the session that has claimed it
     bool is_claimed = false;
 };
 
@@ -107,16 +107,16 @@ struct FinishedRow {
 
 /// What an instance is, without its events.
 struct InstanceRow {
-    InstanceName name;
+    InstanceName name{};
     Version version = 0;
-    std::string tenant;
-    std::string unique_key;
+    std::string tenant{};
+    std::string unique_key{};
     Head head = 0;
     std::int32_t status = 0;  ///< a number that the engine gave it; 0: none
     Time created_at{};
     Time updated_at{};
-    std::optional<Time> finished_at;
-    std::optional<RunItem> run;  ///< in a list of instances alone, of those that have one
+    std::optional<Time> finished_at{};
+    std::optional<RunItem> run{};  ///< in a list of instances alone, of those that have one
 };
 
 /// Sorts of claimable work. The numbers never change.
@@ -135,21 +135,21 @@ struct Line {
 /// A piece of claimable work as it is stored.
 struct Item {
     ItemId id = 0;
-    Line line;
-    InstanceName instance;
+    Line line{};
+    InstanceName instance{};
     Version sequence = 0;    ///< of the last event of the commit that released it
     std::int32_t index = 0;  ///< among the items of that commit
-    std::string key;         ///< of a keyed timer
-    Payload payload;
-    Envelope envelope;
+    std::string key{};       ///< of a keyed timer
+    Payload payload{};
+    Envelope envelope{};
     Time created_at{};
-    std::optional<Time> due_at;      ///< absent while claimed
+    std::optional<Time> due_at{};    ///< absent while claimed
     std::int32_t attempts = 0;       ///< claims so far
     std::int32_t losses = 0;         ///< claims that ended without a word
     std::int32_t losses_alone = 0;   ///< those of them where nothing else was claimed with it
     std::int64_t mail = 0;           ///< inbox rows `to_run` since it was suspended last
     std::int64_t wakes_at_mail = 0;  ///< so much mail makes it due
-    std::string last_error;
+    std::string last_error{};
     SessionId session = 0;  ///< 0 while it is not claimed
     Fence fence = 0;
     bool born_claimed = false;  ///< this claim came with the commit that released it
@@ -164,10 +164,10 @@ struct Failure {
 };
 
 struct DeadLetter {
-    Item item;
-    std::string reason;
+    Item item{};
+    std::string reason{};
     Time died_at{};
-    std::vector<Failure> failures;
+    std::vector<Failure> failures{};
 };
 
 /// How the input of an acknowledged item ended where it changed nothing.
@@ -186,34 +186,35 @@ struct RecordedEnding {
 /// A durable input that waits for its instance.
 struct InboxRow {
     std::int64_t position = 0;
-    InstanceName to;
+    InstanceName to{};
     /// Mail for a run: the instance must have a run item, which counts it, and becomes due if it is
     /// suspended and has enough of it, or if this one is `urgent`.
     bool to_run = false;
     bool urgent = false;
-    std::string input_id;
-    std::string name;
-    Payload payload;
-    Envelope envelope;
+    std::string input_id{};
+    std::string name{};
+    Payload payload{};
+    Envelope envelope{};
     Time at{};
 };
 
 /// A message of the ordered outbox as it is published.
 struct Message {
     std::int64_t position = 0;
-    Uuid id;  ///< made by whoever publishes it
-    std::string channel;
+    Uuid id{};  ///< made by whoever publishes it
+    std::string channel{};
     /// Messages with one key are in one partition. Without a key, or an index, they are spread.
-    std::string key;
-    std::optional<std::int32_t> partition;  ///< instead of the key's; always there when it is read
-    std::string type;
-    std::string recipient;
-    std::string schema;
-    Payload payload;
-    Envelope envelope;
-    std::optional<Time> deliver_after;
+    std::string key{};
+    std::optional<std::int32_t>
+        partition{};  ///< instead of the key's; always there when it is read
+    std::string type{};
+    std::string recipient{};
+    std::string schema{};
+    Payload payload{};
+    Envelope envelope{};
+    std::optional<Time> deliver_after{};
     /// Not empty: it is dropped if the channel got one with this for less than `once_for` before.
-    std::string once;
+    std::string once{};
     Duration once_for{0};
     Time at{};
 };

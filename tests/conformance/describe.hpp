@@ -13,10 +13,10 @@ namespace pawl::store::conformance {
 /// sessions by the order in which they were opened.
 struct Subject {
     Store& store;
-    std::map<std::string, ItemId> ids;
-    std::map<ItemId, std::string> names;
-    std::vector<SessionId> sessions;
-    std::string follow_cursor;
+    std::map<std::string, ItemId> ids{};
+    std::map<ItemId, std::string> names{};
+    std::vector<SessionId> sessions{};
+    std::string follow_cursor{};
 
     /// "order/1@3#0": the first item of the commit that led to version 3.
     void learn(const InstanceName& instance, const Answer& answer);

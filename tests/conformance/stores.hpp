@@ -24,9 +24,9 @@ struct Database {
 };
 
 struct StoreUnderTest {
-    std::string name;  ///< letters and digits: it becomes part of the tests' names
-    std::function<Database(const Clock& clock)> create;
-    std::string missing;  ///< why it can't be tested on this machine; empty if it can
+    std::string name{};  ///< letters and digits: it becomes part of the tests' names
+    std::function<Database(const Clock& clock)> create{};
+    std::string missing{};  ///< why it can't be tested on this machine; empty if it can
 };
 
 std::vector<StoreUnderTest> stores_under_test();

@@ -28,12 +28,12 @@ private:
 };
 
 struct Arguments {
-    std::string url;
-    std::string directory;  // of the ledger
-    std::string name;
-    std::string role;
+    std::string url{};
+    std::string directory{};  // of the ledger
+    std::string name{};
+    std::string role{};
     unsigned seed = 1;
-    std::string point;
+    std::string point{};
     int hit = 0;
     int hours_off = 0;
 };

@@ -28,10 +28,10 @@ public:
 };
 
 struct PlaceUnderTest {
-    std::string name;  ///< letters and digits: it becomes part of the tests' names
-    std::function<std::unique_ptr<Place>(const std::filesystem::path& directory)> create;
-    std::set<std::string> without;  ///< named points that it never comes by
-    std::string missing;            ///< why it can't be tested on this machine; empty if it can
+    std::string name{};  ///< letters and digits: it becomes part of the tests' names
+    std::function<std::unique_ptr<Place>(const std::filesystem::path& directory)> create{};
+    std::set<std::string> without{};  ///< named points that it never comes by
+    std::string missing{};            ///< why it can't be tested on this machine; empty if it can
 };
 
 std::vector<PlaceUnderTest> places_under_test();

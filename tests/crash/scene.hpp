@@ -29,7 +29,7 @@ public:
 
     struct Hiring {
         std::string role = "work";
-        std::string kill_at;  ///< POINT:N
+        std::string kill_at{};  ///< POINT:N
         int hours_off = 0;
     };
     Process hire(const Hiring& hiring);

@@ -15,8 +15,8 @@ inline constexpr Duration lease = std::chrono::milliseconds{500};
 inline constexpr int endless = 1'000'000;
 
 struct ShopOptions {
-    std::string url;
-    Options engine;
+    std::string url{};
+    Options engine{};
     bool handlers = true;  ///< performs effects, if it is started
     bool failures = true;  ///< one handler call in ten fails
     int losses = endless;  ///< by whose kills is not known

@@ -17,8 +17,8 @@ struct Account {
         std::int64_t delay = 0;  // of its Tick, in milliseconds
     };
     struct Note {
-        std::string tag;
-        std::string key;
+        std::string tag{};
+        std::string key{};
     };
     struct Tick {
         std::string tag;

@@ -86,9 +86,9 @@ struct Courier {
 /// Rings when its timers fire.
 struct Alarm {
     struct Set {
-        std::string key;
+        std::string key{};
         std::chrono::seconds in{60};
-        std::string note;
+        std::string note{};
     };
     struct SetAt {
         std::string key;

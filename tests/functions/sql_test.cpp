@@ -15,11 +15,11 @@ struct Everything {
     int number = 0;
     bool truth = false;
     double real = 0;
-    std::string text;
-    Bytes bytes;
+    std::string text{};
+    Bytes bytes{};
     Time time{};
-    std::optional<std::string> maybe;
-    Uuid id;
+    std::optional<std::string> maybe{};
+    Uuid id{};
     friend bool operator==(const Everything&, const Everything&) = default;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 struct Paid {
     int order = 0;
-    std::string note;
+    std::string note{};
 };
 
 class Foreign : public SharedEngineTest {

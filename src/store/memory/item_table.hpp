@@ -12,9 +12,9 @@
 namespace pawl::store::memory {
 
 struct ItemRow {
-    Item item;
+    Item item{};
     bool alone = false;  ///< lost with a process more than once: it must be offered alone
-    std::vector<Failure> failures;
+    std::vector<Failure> failures{};
 };
 
 /// Not thread-safe. Rows change only through `change`, which keeps the indexes right.

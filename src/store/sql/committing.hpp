@@ -42,9 +42,9 @@ private:
     enum class Progress { begun, committing, committed };
     /// One group, from its first try to the answer.
     struct Sending {
-        Group::Run run;
+        Group::Run run{};
         Progress progress = Progress::begun;
-        std::optional<Receipt> receipt;              ///< where its effects do not show it
+        std::optional<Receipt> receipt{};            ///< where its effects do not show it
         std::vector<std::vector<Answer>> lost = {};  ///< of the tries whose commit was sent
     };
     void write(Group& group, Sending& sending);

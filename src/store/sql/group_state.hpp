@@ -79,7 +79,7 @@ struct GroupItem {
     std::uint32_t run = nowhere;     ///< in runs_, if mail may come to it
     std::int64_t attempts = 0;
     std::int64_t failures = 0;
-    std::string key;
+    std::string key{};
     Ref presumed_instance = 0;              ///< that it belongs to; 0: any
     std::int64_t last_turn = 0;             ///< the last Commit of the group that settles it
     const Settlement* last_word = nullptr;  ///< of the group: retry, bury or suspend
@@ -99,13 +99,13 @@ struct NewItem {
 
 /// The run of an instance that the group sends mail to, ends or puts. It need not be there.
 struct GroupRun {
-    NameView of;
+    NameView of{};
     std::uint32_t item = nowhere;      ///< in items_
     std::uint32_t new_item = nowhere;  ///< in new_items_
     bool presumed = false;             ///< it is there, under a number that is not known
     std::int64_t mail = 0;  ///< that it gets from this group, since it last went to sleep
     bool urgent = false;
-    std::vector<std::uint32_t> letters;  ///< in new_mail_: all that the instance gets
+    std::vector<std::uint32_t> letters{};  ///< in new_mail_: all that the instance gets
 };
 
 struct NewMail {

@@ -63,8 +63,8 @@ private:
         std::uint64_t history = 0;
         std::int64_t position = 0;
         std::uint64_t ceiling = 0;
-        std::vector<Running> running;  ///< those that the snapshot names
-        std::int64_t floor = 0;        ///< of those that began behind the end of the snapshot
+        std::vector<Running> running{};  ///< those that the snapshot names
+        std::int64_t floor = 0;          ///< of those that began behind the end of the snapshot
     };
     struct Mark {
         std::int64_t position = 0;

@@ -23,10 +23,10 @@ struct Quoting {
 struct Dialect {
     /// Of tables and indexes. Without a value names stay as they are: in the user's own SQL a
     /// `pawl_` is the user's.
-    std::optional<std::string> prefix;
+    std::optional<std::string> prefix{};
     char mark = '$';       ///< before the number of a parameter
     bool numbered = true;  ///< else the mark stands alone, and parameters count by place
-    Quoting quoting;
+    Quoting quoting{};
 };
 
 /// Replaces `pawl_` where a name begins with it, and `$` before a number. Quoted texts and comments

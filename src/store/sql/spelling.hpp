@@ -13,9 +13,9 @@ namespace pawl::store::sql {
 
 /// One value in a statement: what stands around its mark, and the text that it becomes.
 struct SpelledValue {
-    std::string before;
-    std::string after;
-    std::optional<std::string> parameter;
+    std::string before{};
+    std::string after{};
+    std::optional<std::string> parameter{};
     bool is_literal = false;  ///< it stands in the statement itself: there is no mark
 };
 

@@ -86,7 +86,7 @@ struct Statements {
         /// Bulk (0 and an item, 1 and an instance, 2 and an instance; for 2 the key): what the
         /// three above do, in one go and in the order of ids. Where rows have locks, two orders are
         /// a deadlock.
-        std::optional<Statement> lock_together;
+        std::optional<Statement> lock_together{};
         Statement runs;  ///< bulk (type, id of an instance): the id of its run; locks nothing
         Statement add;   ///< bulk
         /// The same, with a time or NULL in place of created_at, how much after it it is due in
@@ -107,7 +107,7 @@ struct Statements {
             Statement ready;
             Statement first_due;
         };
-        std::optional<FromMark> from_mark;
+        std::optional<FromMark> from_mark{};
         Statement claim;            ///< bulk (id, session, fence); the last two are the same in all
         Statement release;          ///< bulk (id, fence, now)
         Statement release_session;  ///< (session, now)
@@ -135,7 +135,7 @@ struct Statements {
 
     struct DeadLetters {
         /// Bulk (id): locks their instances and then them. Nothing where writers take turns.
-        std::optional<Statement> lock;
+        std::optional<Statement> lock{};
         Statement bury;  ///< bulk (item, reason, at): copies the item
         /// Bulk (id, now): copies it back, unless its timer is set, or its instance runs, again.
         Statement revive;
@@ -267,7 +267,7 @@ struct Statements {
             Statement instances;
             Statement items;  ///< bulk (as items, then 1: removed, 0: locked)
         };
-        std::optional<Writing> writing;
+        std::optional<Writing> writing{};
         /// For groups that finish instances, end runs or send mail to them.
         struct OfInstances {
             /// Bulk (how, number, fence or NULL, mail or NULL, id or NULL, turn), locked in one go:
@@ -279,12 +279,12 @@ struct Statements {
             Statement remove_runs;    ///< bulk (instance): and their failures
             Statement mail;           ///< bulk (type, id, how much, 1 when urgent, now)
         };
-        std::optional<OfInstances> of_instances;
+        std::optional<OfInstances> of_instances{};
     };
-    std::optional<Presumed> presumed;
+    std::optional<Presumed> presumed{};
     /// Writes something that nobody reads, so that the commit of a group that finds itself written
     /// waits for the replicas, too.
-    std::optional<Statement> replicate;
+    std::optional<Statement> replicate{};
 
     struct Sessions {
         Statement add;           ///< (id, until, owner, lease)

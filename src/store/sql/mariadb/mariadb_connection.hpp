@@ -18,15 +18,15 @@ namespace pawl::store::sql::mariadb {
 
 /// Where the server is and who we are there.
 struct Address {
-    std::string host;
+    std::string host{};
     unsigned port = 3306;
-    std::string socket;  ///< instead of host and port
-    std::string user;
-    std::string password;
-    std::string database;
+    std::string socket{};  ///< instead of host and port
+    std::string user{};
+    std::string password{};
+    std::string database{};
     enum class Ssl { off, on, verify };
     Ssl ssl = Ssl::off;
-    std::string ssl_ca;
+    std::string ssl_ca{};
 
     std::string text() const;  ///< for messages: without the password
 };
@@ -40,13 +40,13 @@ enum class Role : std::uint8_t {
 };
 
 struct ConnectionOptions {
-    Address address;
+    Address address{};
     std::string prefix = "pawl_";
     Role role = Role::writer;
     Duration deadline = std::chrono::seconds{30};  ///< of connecting, and of each statement
     /// Where the character set of the session is not known: the server takes bytes as they are.
     bool texts_as_bytes = false;
-    base::AtPoint at_point;  ///< for crash tests
+    base::AtPoint at_point{};  ///< for crash tests
 };
 
 struct CloseUnlessLent {

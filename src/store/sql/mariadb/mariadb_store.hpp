@@ -15,13 +15,13 @@ namespace pawl::store {
 struct MariadbOptions {
     /// mariadb://user:password@host:port/database, and parameters: socket, prefix, ssl, ssl_ca,
     /// connections, statement_timeout (in seconds: the deadline).
-    std::string url;
+    std::string url{};
     const Clock* clock = nullptr;  ///< the database's, unless given; outlives the store
     std::string prefix = "pawl_";  ///< of the tables; the URL's goes first
     Duration deadline = std::chrono::seconds{30};  ///< of a statement, and of reaching the server
     /// That write, as many that read, and as many for transactions of the user's own.
     std::size_t connections = 4;
-    std::function<void(std::string_view)> at_point;  ///< for crash tests: `base::points`
+    std::function<void(std::string_view)> at_point{};  ///< for crash tests: `base::points`
 };
 
 /// Makes or updates the tables if the user may. Throws pawl::Error: `invalid` for a URL that is

@@ -25,8 +25,8 @@ struct Moment {
 
 struct Cursor {
     std::int64_t epoch = 0;
-    Moment before;                     // everything that was committed here was given
-    Moment until;                      // what was committed here and not before is being given
+    Moment before{};                   // everything that was committed here was given
+    Moment until{};                    // what was committed here and not before is being given
     std::int64_t seen = 0;             // of that, all up to this position were given
     std::string restored = beginning;  // what was given of restored events, in their old numbers
 };

@@ -11,7 +11,7 @@
 namespace pawl::store::sql::postgres {
 
 struct LinkOptions {
-    std::string conninfo;
+    std::string conninfo{};
     Duration connect_timeout = std::chrono::seconds{5};  ///< of each host
     Duration statement_timeout = std::chrono::seconds{30};
 };

@@ -13,7 +13,7 @@
 namespace pawl::store {
 
 struct PostgresOptions {
-    std::string conninfo;          ///< what libpq understands: a URL or "host=... dbname=..."
+    std::string conninfo{};        ///< what libpq understands: a URL or "host=... dbname=..."
     std::string schema = "pawl";   ///< where the tables are; made if it is not there
     const Clock* clock = nullptr;  ///< instead of the database's; outlives the store
     /// At most, besides one each for renewals, listening and bells, and as many for transactions of
@@ -22,8 +22,8 @@ struct PostgresOptions {
     bool pooler = false;  ///< there is a transaction pooler: nothing outlives a transaction
     Duration statement_timeout = std::chrono::seconds{30};  ///< of any one call to the server
     Duration connect_timeout = std::chrono::seconds{5};     ///< of one attempt, for each host
-    Duration patience = std::chrono::seconds{10};    ///< for a free connection, or for the server
-    std::function<void(std::string_view)> at_point;  ///< for crash tests: `base::points`
+    Duration patience = std::chrono::seconds{10};      ///< for a free connection, or for the server
+    std::function<void(std::string_view)> at_point{};  ///< for crash tests: `base::points`
 };
 
 /// Throws pawl::Error (invalid) that says what is wrong with the URL. Parameters that are not

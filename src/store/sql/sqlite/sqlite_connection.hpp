@@ -18,11 +18,11 @@ struct sqlite3_stmt;
 namespace pawl::store::sql::sqlite {
 
 struct ConnectionOptions {
-    std::string path;
+    std::string path{};
     std::string prefix = "pawl_";
     Duration busy_deadline{};  ///< how long to wait for a lock that a foreign program holds
     bool create = false;       ///< the file, if it is not there
-    base::AtPoint at_point;    ///< for crash tests
+    base::AtPoint at_point{};  ///< for crash tests
 };
 
 struct CloseUnlessLent {

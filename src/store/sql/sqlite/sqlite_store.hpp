@@ -13,7 +13,7 @@
 namespace pawl::store {
 
 struct SqliteOptions {
-    std::string path;              ///< of the file; made if it is not there, its directory is not
+    std::string path{};            ///< of the file; made if it is not there, its directory is not
     const Clock* clock = nullptr;  ///< the machine's, unless given; outlives the store
     std::string prefix = "pawl_";  ///< of the tables
     bool full_sync = true;         ///< off: a power failure may undo commits that were answered
@@ -21,7 +21,7 @@ struct SqliteOptions {
     Duration busy_deadline = std::chrono::seconds{10};  ///< of waiting for a turn or a lock
     std::size_t readers = 4;                            ///< connections that read beside the writer
     std::size_t longest_log = 32 * 1024 * 1024;         ///< bytes; at twice of it, groups wait
-    std::function<void(std::string_view)> at_point;     ///< for crash tests: `base::points`
+    std::function<void(std::string_view)> at_point{};   ///< for crash tests: `base::points`
 };
 
 /// Throws pawl::Error: `unavailable` if the file can't be read and written, `corrupt` if it is
