@@ -6,6 +6,8 @@ case=$1 source=$2 work=$3 compiler=$4
 kind=${case##*-}  # static or shared
 consumer=$source/tests/install/consumer
 expected="4 invalid not backwards"
+# What strict projects compile with.
+strict="-Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror"
 
 # The user's flags are not ours: nothing of the build that runs this test may leak in.
 unset CXXFLAGS LDFLAGS
@@ -45,7 +47,8 @@ expect_output() {
 }
 
 find_package() {
-    fresh_build "$consumer" "$work/$case" -DCMAKE_PREFIX_PATH="$work/$kind/prefix"
+    fresh_build "$consumer" "$work/$case" -DCMAKE_PREFIX_PATH="$work/$kind/prefix" \
+        -DCMAKE_CXX_FLAGS="$strict"
     expect_output "$work/$case/consumer"
 }
 
@@ -57,14 +60,16 @@ pkg_config() {
     flags=$(pkg-config "$@" --cflags --libs pawl)
     mkdir -p "$work/$case"
     # shellcheck disable=SC2086
-    "$compiler" -std=c++20 "$consumer/main.cpp" -o "$work/$case/consumer" $flags
+    "$compiler" -std=c++20 $strict "$consumer/main.cpp" -o "$work/$case/consumer" $flags
     LD_LIBRARY_PATH=${description%/pkgconfig/*} expect_output "$work/$case/consumer"
 }
 
+# The user's flags reach our sources, too.
 add_subdirectory() {
-    fresh_build "$consumer" "$work/$case" -DPAWL_SOURCE="$source"
+    fresh_build "$consumer" "$work/$case" -DPAWL_SOURCE="$source" -DCMAKE_CXX_FLAGS="$strict"
     expect_output "$work/$case/consumer"
-    if grep -nE -- ' -W(all|extra|error)' "$work/$case/compile_commands.json"; then
+    if sed "s/ $strict / /" "$work/$case/compile_commands.json" |
+        grep -nE -- ' -W(all|extra|error)'; then
         fail "our warning flags are in a user's build"
     fi
     if grep -nE '^PAWL_(TESTS|EXAMPLES|BENCH|INSTALL):BOOL=ON' "$work/$case/CMakeCache.txt"; then
