@@ -283,7 +283,8 @@ void MariadbRival::append_to_hot(long sequence, int count) {
 
 long MariadbRival::fire(int limit) {
     const auto due = db_.rows(fmt::format(
-        "SELECT id, instance FROM pawl_item FORCE INDEX (pawl_item_waiting) WHERE line = 1 "
+        "SELECT id, instance FROM pawl_item FORCE INDEX (pawl_item_waiting) "
+        "WHERE line = (SELECT min(ref) FROM pawl_line) "
         "AND alone = 0 AND session IS NULL AND due_at <= {} ORDER BY due_at, id LIMIT {} "
         "FOR UPDATE SKIP LOCKED",
         now(), limit));

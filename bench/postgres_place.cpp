@@ -79,7 +79,8 @@ constexpr Prepared prepared[] = {
      "SET sequence = excluded.sequence, payload = excluded.payload"},
     // The claim, and with it what is needed to decide.
     {"claim",
-     "WITH due AS (SELECT id FROM item WHERE line = 1 AND alone = 0 AND due_at <= $1::bigint "
+     "WITH due AS (SELECT id FROM item WHERE line = (SELECT min(ref) FROM line) AND alone = 0 AND "
+     "due_at <= $1::bigint "
      "ORDER BY due_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED), "
      "claimed AS (UPDATE item i SET due_at = NULL, session = $3::bigint, fence = $4::bigint, "
      "attempts = attempts + 1 FROM due WHERE i.id = due.id RETURNING i.id, i.instance, i.payload) "

@@ -43,10 +43,13 @@ protected:
     ManualClock clock;
     std::unique_ptr<store::Store> store = store::open_memory(clock);
     base::AtPoint at_point;
-    engine::Session session{
-        *store, clock, {.lease = lease, .owner = "test", .at_point = [this](std::string_view p) {
-                            base::reach(at_point, p);
-                        }}};
+    base::Log log{{}, clock};
+    engine::Session session{*store,
+                            clock,
+                            log,
+                            {.lease = lease,
+                             .owner = "test",
+                             .at_point = [this](std::string_view p) { base::reach(at_point, p); }}};
 };
 
 TEST_F(Sessions, HoldUntilTheirLeasePasses) {
