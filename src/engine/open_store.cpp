@@ -95,9 +95,9 @@ store::MariadbOptions mariadb_options(std::string_view url, const Options& optio
 /// What can be done with a kind of store, by the scheme of its URL.
 struct Kind {
     std::vector<std::string_view> schemes;
-    std::unique_ptr<store::Store> (*open)(std::string_view url, const Options& options);
-    void (*migrate)(std::string_view url, const Options& options);
-    std::string (*migration_sql)(std::string_view url, const Options& options);
+    std::unique_ptr<store::Store> (*open)(std::string_view url, const Options& options) = nullptr;
+    void (*migrate)(std::string_view url, const Options& options) = nullptr;
+    std::string (*migration_sql)(std::string_view url, const Options& options) = nullptr;
     const char* build_option = nullptr;  ///< without which it was built, if it was
 };
 
