@@ -88,7 +88,7 @@ TEST_P(Passwords, AreNotInTheErrorOfAServerThatRefuses) {
 TEST_P(Passwords, AreNotInWhatAnEngineSaysWhileItReconnects) {
     Options options;
     options.lease = 1s;
-    options.log = [&](LogLevel, std::string_view line) { said.add(line); };
+    options.log = [&](const LogRecord& record) { said.add(record.text + record.error); };
     {
         Engine engine{with_short_deadlines(server->url_of("ada", good_in_url)), options};
         auto accounts = engine.add<crash::Account>("account");
