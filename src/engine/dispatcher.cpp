@@ -81,6 +81,7 @@ base::Pause Dispatcher::step() {
     try {
         if (!parts_.session.current()) parts_.session.ensure();
         release({});  // what could not be given back before
+        release_strays(now);
         const bool alone = [&] {
             const std::lock_guard lock{mutex_};
             return alone_ != Alone::no;

@@ -19,6 +19,7 @@
 #include "engine/functions.hpp"
 #include "engine/instances.hpp"
 #include "engine/session.hpp"
+#include "store/session_claims.hpp"
 
 namespace pawl::engine {
 
@@ -179,6 +180,8 @@ private:
     /// The store could not be reached: what `again` does is done later.
     void postpone(const HeldPtr& held, Task again, const std::string& why);
     base::Pause check_deadlines(Duration now);
+    /// Gives back what the store holds for this session and nobody here works on.
+    void release_strays(Duration now);
     base::Pause run_postponed(Duration now);
     void point(std::string_view name) const {
         if (options_.at_point) options_.at_point(name);
@@ -201,6 +204,8 @@ private:
     // By the clock's `elapsed`: only items are due by the store's time.
     std::multimap<Duration, Task> postponed_;
     Claims unreleased_;
+    Claims suspected_;  ///< by the last look: claims of this session that nobody here knew
+    Duration suspects_at_{};
     Duration next_step_{};  ///< when `step` comes by itself
     std::atomic<bool> stopping_{true};
     std::atomic<bool> lending_{false};

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <pawl/error.hpp>
 
 #include "base/points.hpp"
@@ -93,6 +94,35 @@ void Dispatcher::release(Claims claims) {
         const std::lock_guard lock{mutex_};
         unreleased_.insert(unreleased_.end(), claims.begin(), claims.end());
     }
+}
+
+// A server that lost its last commits has claims again that were settled, and the lease that this
+// process renews would keep them for ever. A claim may be new at one look, but not at two.
+void Dispatcher::release_strays(Duration now) {
+    auto* const claims = dynamic_cast<store::SessionClaims*>(&parts_.store);
+    const auto session = parts_.session.current();
+    if (!claims || !session || now < suspects_at_) return;
+    suspects_at_ = now + options_.lease / 3;
+    auto unknown = claims->claims_of(*session);
+    {
+        const std::lock_guard lock{mutex_};
+        std::set<std::pair<store::ItemId, store::Fence>> known{unreleased_.begin(),
+                                                               unreleased_.end()};
+        for (const auto& held : items_) known.emplace(held->item.id, held->item.fence);
+        std::erase_if(unknown, [&](const auto& claim) { return known.contains(claim); });
+    }
+    Claims strays;
+    std::ranges::copy_if(unknown, std::back_inserter(strays), [&](const auto& claim) {
+        return std::ranges::count(suspected_, claim) > 0;
+    });
+    suspected_ = std::move(unknown);
+    if (strays.empty()) return;
+    parts_.log.say(
+        LogLevel::warning, LogEvent::ownership_lost,
+        fmt::format("{} claims of this process are given back: the store holds them, and "
+                    "nobody here works on them",
+                    strays.size()));
+    release(std::move(strays));
 }
 
 void Dispatcher::begin_stop() {

@@ -3,6 +3,7 @@
 #include <pawl/pawl.hpp>
 
 #include "base/points.hpp"
+#include "crash/place.hpp"
 #include "engine/fixture.hpp"
 #include "engine/session.hpp"
 #include "engine/workflows.hpp"
@@ -182,6 +183,21 @@ TEST_P(LostLeases, AskTheBodiesOfStepsToStop) {
     function.start("r");
     EXPECT_TRUE(asked.wait([](int n) { return n >= 1; }));
     EXPECT_TRUE(engine->stop());
+}
+
+class StrayClaims : public SharedEngineTest {};
+INSTANTIATE_TEST_SUITE_P(Stores, StrayClaims, shared_stores(), name_of);
+
+// As when a server that crashed comes back without the commit that settled them.
+TEST_P(StrayClaims, ThatNobodyHereKnowsAreGivenBack) {
+    const auto engine = open({.lease = 600ms});
+    const auto alarms = engine->add<Alarm>("alarm");
+    engine->start();
+    alarms.send("a", Alarm::Set{"k", 1h, "ring"});
+    place().run(
+        "UPDATE pawl_item SET due_at = NULL, fence = 1, "
+        "session = (SELECT max(id) FROM pawl_session)");
+    EXPECT_TRUE(eventually([&] { return !alarms.state("a")->rings.empty(); }));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/points.hpp"
 #include "store/sql/records.hpp"
+#include "store/sql/session_statements.hpp"
 #include "store/sql/transacting.hpp"
 
 namespace pawl::store::sql {
@@ -113,6 +114,16 @@ void Claiming::release(std::span<const std::pair<ItemId, Fence>> items) {
         return released;
     });
     database_.announce();
+}
+
+std::vector<std::pair<ItemId, Fence>> Claiming::claims_of(SessionId session) {
+    return in_read(database_, [&](Connection& connection) {
+        std::vector<std::pair<ItemId, Fence>> claims;
+        connection.query(claims_of_session, {session}, [&](const Row& row) {
+            claims.emplace_back(row.number(0), row.number(1));
+        });
+        return claims;
+    });
 }
 
 Claimed Claiming::claim(const ClaimRequest& request) {

@@ -32,6 +32,7 @@ public:
     /// Looks first, and asks for the turn to write only if there is something to take or to reap.
     Claimed claim(const ClaimRequest& request);
     void release(std::span<const std::pair<ItemId, Fence>> items);
+    std::vector<std::pair<ItemId, Fence>> claims_of(SessionId session);
 
 private:
     /// A line that has ever had an item, in the order of the interests.

@@ -1,5 +1,6 @@
 #include "store/sql/sql_store.hpp"
 
+#include "store/session_claims.hpp"
 #include "store/sql/claiming.hpp"
 #include "store/sql/committing.hpp"
 #include "store/sql/delivering.hpp"
@@ -13,7 +14,7 @@
 namespace pawl::store::sql {
 namespace {
 
-class SqlStore final : public Store {
+class SqlStore final : public Store, public SessionClaims {
 public:
     explicit SqlStore(std::unique_ptr<Database> database)
         : database_(std::move(database)), interned_(database_->statements()) {}
@@ -69,6 +70,9 @@ public:
         return claiming_.renew(session, lease);
     }
     void close_session(SessionId session) override { claiming_.close_session(session); }
+    std::vector<std::pair<ItemId, Fence>> claims_of(SessionId session) override {
+        return claiming_.claims_of(session);
+    }
     std::size_t sessions() override { return claiming_.sessions(); }
     Claimed claim(const ClaimRequest& request) override { return claiming_.claim(request); }
     void release(std::span<const std::pair<ItemId, Fence>> items) override {
