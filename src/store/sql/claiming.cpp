@@ -119,8 +119,8 @@ void Claiming::release(std::span<const std::pair<ItemId, Fence>> items) {
 std::vector<std::pair<ItemId, Fence>> Claiming::claims_of(SessionId session) {
     return in_read(database_, [&](Connection& connection) {
         std::vector<std::pair<ItemId, Fence>> claims;
-        connection.query(claims_of_session, {session}, [&](const Row& row) {
-            claims.emplace_back(row.number(0), row.number(1));
+        connection.query(claims_of_sessions, {}, [&](const Row& row) {
+            if (row.number(2) == session) claims.emplace_back(row.number(0), row.number(1));
         });
         return claims;
     });
