@@ -161,7 +161,7 @@ TEST_P(Logging, WarnsOfTheLimitOfAJournalOnceHoweverOftenItsRunIsResumed) {
                                       },
                                       {.journal_limit = 200});
     const auto run = function.start("r");
-    for (int i = 0; i < 90; ++i) advance(*engine, 1s);
+    for (int i = 0; i <= 90; ++i) advance(*engine, 1s);
     EXPECT_TRUE(run.result(0s));
     const auto warnings = told_of(LogEvent::journal_limit);
     ASSERT_EQ(warnings.size(), 1u);

@@ -198,15 +198,19 @@ TEST_P(Sending, WorksAsynchronouslyWithFutureAndCallback) {
     EXPECT_EQ(future.get().version(), 1);
     std::optional<Outcome<Counter>> outcome;
     std::exception_ptr error;
+    Watched<int> calls;
     const auto keep = [&](std::optional<Outcome<Counter>> o, std::exception_ptr e) {
         outcome = std::move(o);
         error = e;
+        calls.change([](int& n) { ++n; });
     };
     counters.send_async("c", Counter::Add{2}, {}, keep);
+    ASSERT_TRUE(calls.wait([](int n) { return n == 1; }));
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->version(), 2);
     EXPECT_FALSE(error);
     counters.send_async("c", Counter::Add{13}, {}, keep);
+    ASSERT_TRUE(calls.wait([](int n) { return n == 2; }));
     EXPECT_FALSE(outcome);
     EXPECT_TRUE(error);
 }
