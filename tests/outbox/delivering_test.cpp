@@ -262,8 +262,10 @@ TEST_P(Messages, AreRefusedWithAReason) {
         return std::string{
             error_of([&] { engine->subscribe("notes", [](const Note&) {}, options); }).what()};
     };
-    EXPECT_THAT(subscribe({.batch = 0}), HasSubstr("at least one message"));
-    EXPECT_THAT(subscribe({.batch_bytes = 0}), HasSubstr("at least one byte"));
+    EXPECT_THAT(subscribe({.batch = 0}),
+                HasSubstr("SubscribeOptions::batch is 0: it must be 1 to"));
+    EXPECT_THAT(subscribe({.batch_bytes = 0}),
+                HasSubstr("SubscribeOptions::batch_bytes is 0: it must be 1 to"));
     EXPECT_THAT(error_of([&] { engine->publish("", Note{}); }).what(), HasSubstr("channel"));
     EXPECT_THAT(error_of([&] { engine->publish("pawl.inbox.x", Note{}); }).what(),
                 HasSubstr("pawl's own"));
