@@ -321,7 +321,7 @@ void MariadbRival::add_burden(long count) {
         for (std::size_t i = 0; i < size; ++i) {
             const auto n = numbers[i];
             const auto id = fmt::format("burden-{}", done + static_cast<long>(i));
-            instances.push_back({n, id, at, at});
+            instances.push_back({n, id, at, at, head_at(at, n)});
             items.push_back({n, n, std::int64_t{1}, std::int64_t{0}, at, at + day, nullptr, carry});
             dead.push_back({letters[i], n, at, at, carry});
         }
